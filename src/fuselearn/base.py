@@ -31,7 +31,7 @@ from fuselearn._validation import (
 )
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import bind, check_base, class_target, predict_in_batches, value_target
-from fuselearn.learners.table import as_frame
+from fuselearn.learners.table import as_frame, explaining_text
 from fuselearn.learners.target import Scores, Weights
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -55,11 +55,20 @@ def reset_on_failure(fit: Fit) -> Fit:
             if "_n_rows_" not in vars(self):  # of a Dask collection, only fit knows it
                 self._n_rows_ = count_rows(X)
             return self
-        except BaseException:
+        except BaseException as error:
             _reset(self)
+            if isinstance(error, ValueError) and _are_swapped(X, *args[:1]):
+                raise ValueError(f"Are X and y swapped? fit takes X, the features, first. {error}") from error
             raise
 
     return wrapped  # type: ignore[return-value]
+
+
+def _are_swapped(X: Any, y: Any = None) -> bool:
+    """Return whether two arrays look like a target and a table of features: one column and several, or 0 and 1 only."""
+    if not isinstance(X, np.ndarray) or not isinstance(y, np.ndarray) or y.ndim != 2 or y.dtype.kind not in "iuf":
+        return False
+    return X.ndim == 1 or bool(np.isin(X, (0, 1)).all() and y.shape[1] > 1 and not np.isin(y, (0, 1)).all())
 
 
 def _reset(estimator: Any) -> None:
@@ -75,7 +84,9 @@ def without_derived(estimator: Any, state: Any) -> dict[str, Any]:
 
 def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check a table of numbers with or without missing values, or the shape and the names of a DataFrame."""
-    if as_frame(X) is None:
+    if as_frame(X) is not None:
+        return validate_frame(estimator, X, reset=reset)
+    with explaining_text():
         return validate_data(
             estimator,
             X,
@@ -84,7 +95,6 @@ def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
             accept_sparse="csr",
             ensure_all_finite="allow-nan",
         )
-    return validate_frame(estimator, X, reset=reset)
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -67,12 +68,21 @@ def check_base(estimator: Any, kind: str) -> None:
     """
     is_kind = is_classifier if kind == "classifier" else is_regressor
     if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and is_kind(estimator)):
-        raise TypeError(f"estimator must be a {kind} or None, not {show(estimator)}.")
+        raise TypeError(f"estimator must be a {kind} or None, not {show(estimator)}.{_suggest(estimator)}")
     if kind == "classifier" and not get_tags(estimator).target_tags.single_output:
         raise TypeError(
             f"estimator must be a classifier of a single column of classes; {type(estimator).__name__} is a "
             "multi-label classifier, which KFHEMultilabelClassifier and ThresholdedClassifier take."
         )
+
+
+def _suggest(estimator: Any) -> str:
+    """Return what was probably meant by a parameter that is no estimator, after a space; or nothing."""
+    if isinstance(estimator, type):
+        return f" Pass an object, such as {estimator.__name__}(), not its class."
+    if isinstance(estimator, numbers.Integral):
+        return f" The first parameter is the base estimator; pass numbers by name, such as n_estimators={estimator}."
+    return ""
 
 
 def predict_in_batches(X: Any, batch_size: int, predict: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Turn tables of any kind into finite numbers, for support vector machines and nearest neighbours."""
+"""Turn tables of any kind into finite numbers, for support vector machines and nearest neighbors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
-from fuselearn.learners.table import TableCoder, as_frame
+from fuselearn.learners.table import TableCoder, as_frame, explaining_text, has_missing
+
+TAKE_MISSING = (
+    "Fill in missing values, for example by sklearn.impute.SimpleImputer in a pipeline, or use trees, which take them: "
+    "KFHEClassifier or ForestClassifier for classes, PCTForestClassifier or estimator=CARTClassifier() for labels."
+)
 
 # A table with more columns for categories than this is kept sparse.
 DENSE_CATEGORIES = 1_000
@@ -40,7 +45,7 @@ class NumberEncoder:
 
     def fit_transform(self, X: Any) -> Any:
         """Learn the categories of a table and turn it into numbers."""
-        X = _check_numbers(X)
+        X = self._check(X)
         self.coder.fit(X)
         # Numeric columns take one place each, category columns one per category.
         self.widths = np.maximum(self.coder.n_categories_, 1)
@@ -48,7 +53,20 @@ class NumberEncoder:
 
     def transform(self, X: Any) -> Any:
         """Turn a table into numbers, with the categories learned."""
-        return self._spread(_check_numbers(X))
+        return self._spread(self._check(X))
+
+    def _check(self, X: Any) -> Any:
+        """Check an array of numbers; frames are for the coder to check."""
+        if as_frame(X) is not None:
+            return X
+        with explaining_text():
+            X = check_array(X, dtype=np.float64, accept_sparse="csr", ensure_all_finite="allow-nan", input_name="X")
+        if has_missing(X):
+            raise ValueError(f"Input X contains NaN, which {self.user} cannot take. {TAKE_MISSING}")
+        if sparse.issparse(X):
+            X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # a check leaves marks on what it checks
+            X.check_format(full_check=True)  # kernels do not check indices
+        return X
 
     def columns_of(self, features: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """List the columns of numbers that columns of the table have become."""
@@ -64,8 +82,7 @@ class NumberEncoder:
             return coded
         for f in np.flatnonzero(np.isnan(coded).any(axis=0) & ~is_category):
             raise ValueError(
-                f"Column {frame.columns[f]!r} has missing values, which {self.user} cannot take; fill them "
-                "in, or use trees: CARTClassifier takes them."
+                f"Column {frame.columns[f]!r} has missing values, which {self.user} cannot take. {TAKE_MISSING}"
             )
         if not is_category.any():
             return coded
@@ -73,14 +90,3 @@ class NumberEncoder:
         if self.widths[is_category].sum() <= DENSE_CATEGORIES:
             return np.hstack(parts, dtype=np.float64)
         return sparse.hstack([sparse.csr_array(part, dtype=np.float64) for part in parts], format="csr")
-
-
-def _check_numbers(X: Any) -> Any:
-    """Check an array of numbers; frames are for the coder to check."""
-    if as_frame(X) is not None:
-        return X
-    X = check_array(X, dtype=np.float64, accept_sparse="csr", input_name="X")
-    if sparse.issparse(X):
-        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # a check leaves marks on what it checks
-        X.check_format(full_check=True)  # kernels do not check indices
-    return X

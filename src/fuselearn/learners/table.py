@@ -13,8 +13,10 @@ depends on its values, not on whether it was passed as a sparse matrix.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import NoneType
 from typing import Any, Self
 
@@ -86,8 +88,8 @@ class TableCoder:
         if frame is None:
             if self.n_categories_.any():
                 raise TypeError(
-                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category columns; "
-                    "pass a frame with the same columns, not an array."
+                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category column(s); "
+                    "pass a DataFrame with the same columns, not an array."
                 )
             return X.toarray() if sparse.issparse(X) else X
         if has_numbers_only(X) and not self.n_categories_.any():
@@ -130,6 +132,21 @@ def has_missing(X: Any) -> bool:
         bool((column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()).any())
         for column in frame.iter_columns()
     )
+
+
+@contextmanager
+def explaining_text() -> Iterator[None]:
+    """Say what to do about text in an array, where scikit-learn says that a string is no number."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string to float" not in str(error):
+            raise
+        example = "".join(re.findall("'.*'", str(error)))
+        raise ValueError(
+            f"X is an array of text such as {example}, which is no number. Pass a DataFrame: its columns of text are "
+            "categories."
+        ) from error
 
 
 def refuse_odd_cells(X: Any) -> None:
