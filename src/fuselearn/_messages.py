@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,13 @@ def did_you_mean(value: Any, known: Iterable[Any]) -> str:
     """
     near = difflib.get_close_matches(str(value), [str(name) for name in known], n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def find_file(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file, or raise an error if there is none."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no file {os.fspath(path)}.")
+    return Path(path)
 
 
 def format_seconds(seconds: float) -> str:

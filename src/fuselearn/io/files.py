@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fuselearn import __version__
+from fuselearn._messages import find_file
 from fuselearn._replacing import replacing
 from fuselearn.io.archive import DEFLATED_BYTES, check_archive
 from fuselearn.io.contents import check_contents
@@ -109,8 +110,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     from skops import io as skops  # takes long to import
 
-    with _open(path) as file:
-        data = file.read()
+    data = find_file(path).read_bytes()
     with _refusing(f"{os.fspath(path)} cannot be loaded."), _open_archive(io.BytesIO(data)) as file:
         header, content = _read_stored(file, HEADER), _read_stored(file, MODEL)
         described = _parse_header(header)
@@ -155,14 +155,12 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> header["model"], header["classes"], header["training_shape"]
     ('CARTClassifier', ['high', 'low'], [2, 1])
     """
-    with _open(path) as file, _refusing(f"{os.fspath(path)} cannot be read."), _open_archive(file) as archive:
+    with (
+        find_file(path).open("rb") as file,
+        _refusing(f"{os.fspath(path)} cannot be read."),
+        _open_archive(file) as archive,
+    ):
         return _parse_header(_read_stored(archive, HEADER))
-
-
-def _open(path: str | os.PathLike[str]) -> BinaryIO:
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no file {os.fspath(path)}.")
-    return open(path, "rb")
 
 
 def _open_archive(file: BinaryIO) -> zipfile.ZipFile:
