@@ -50,11 +50,20 @@ def reset_on_failure(fit: Fit) -> Fit:
             if "_n_rows_" not in vars(self):  # of a Dask collection, only fit knows it
                 self._n_rows_ = count_rows(X)
             return self
-        except BaseException:
+        except BaseException as error:
             _reset(self)
+            if isinstance(error, ValueError) and _are_swapped(X, *args[:1]):
+                raise ValueError(f"Are X and y swapped? fit takes X, the features, first. {error}") from error
             raise
 
     return wrapped  # type: ignore[return-value]
+
+
+def _are_swapped(X: Any, y: Any = None) -> bool:
+    """Return whether two arrays look like a target and a table of features: one column and several, or 0 and 1 only."""
+    if not isinstance(X, np.ndarray) or not isinstance(y, np.ndarray) or y.ndim != 2 or y.dtype.kind not in "iuf":
+        return False
+    return X.ndim == 1 or bool(np.isin(X, (0, 1)).all() and y.shape[1] > 1 and not np.isin(y, (0, 1)).all())
 
 
 def _reset(estimator: Any) -> None:
@@ -480,7 +489,12 @@ def check_base(estimator: Any, kind: str) -> None:
     """
     is_kind = is_classifier if kind == "classifier" else is_regressor
     if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and is_kind(estimator)):
-        raise TypeError(f"estimator must be a {kind} or None, not {show(estimator)}.")
+        hint = ""
+        if isinstance(estimator, type):
+            hint = f" Pass an object, such as {estimator.__name__}(), not its class."
+        elif isinstance(estimator, numbers.Integral):
+            hint = f" It is the first parameter; pass numbers by name, such as n_estimators={estimator}."
+        raise TypeError(f"estimator must be a {kind} or None, not {show(estimator)}.{hint}")
     if kind == "classifier" and not get_tags(estimator).target_tags.single_output:
         raise TypeError(
             f"estimator must be a classifier of a single column of classes; {type(estimator).__name__} is a "
