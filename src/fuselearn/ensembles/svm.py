@@ -113,7 +113,6 @@ class SVMClassifier(ClassifierBase):
         """Return scikit-learn's tags of the estimator."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
-        tags.input_tags.sparse = True
         return tags
 
     def _train(self, problem: Problem) -> Trained:
