@@ -478,13 +478,11 @@ def read_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float64] 
 def check_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float64]:
     """Validate sample weights one by one."""
     try:
-        weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        weights = np.asarray(sample_weight, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold one number per sample: {error}.") from error
-    if np.shape(sample_weight) != (n_samples,):
-        raise ValueError(
-            f"sample_weight must have one weight per sample, shape ({n_samples},), not {np.shape(sample_weight)}."
-        )
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight must have one weight per sample, shape ({n_samples},), not {weights.shape}.")
     if not np.isfinite(weights).all():
         raise ValueError("sample_weight contains NaN or infinity; expected finite weights.")
     if (weights < 0).any():
