@@ -77,6 +77,7 @@ def test_remaining_columns_that_look_like_labels_are_features_only_if_named(song
         for how in ({"labels": ["label:happy"]}, {"target": "label:happy"}):
             with pytest.warns(UserWarning, match="look like labels are no features .*: 'label:sad'") as said:
                 data = read_table(path, **how, cleaner=cleaner)
+            shown = sum(warning.category is UserWarning for warning in said)
             assert (len(data.feature_names), data.X.shape, shown) == (101, (1, 101), 1)
     for options, n_features in (
         ({"keep": ["label:sad"]}, 102),
