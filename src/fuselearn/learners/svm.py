@@ -194,7 +194,7 @@ class SVMLearner(Learner):
                 f"C times the largest sample_weight is {C * drawn.max():g}; support vector machines take at most "
                 f"{LARGEST_COST:g}."
             )
-        copies = drawn
+        copies: Any = drawn
         if drawn.dtype.kind == "f":
             # Platt's targets depend on the number of samples, which weights do not tell. Costs stay as they are.
             unit = drawn.mean()
