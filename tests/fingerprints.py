@@ -351,7 +351,6 @@ CASES = [
         KFHEHOMERClassifier('tree', weighting='linear', any_label=False, decision='cardinality')
         KFHEHOMERClassifier(n_estimators=6)
         EnsembleHOMERClassifier(n_estimators=6)
-        LIFTClassifier()
         EnsembleOfChainsClassifier('tree')
         EnsembleOfChainsClassifier(n_estimators=3, max_features=0.5, max_samples=2.0, vote='class')
         EnsembleOfBinaryRelevanceClassifier('tree')
@@ -368,8 +367,6 @@ CASES = [
         ThresholdedClassifier(PCTForestClassifier(9), 'at_least_one', cv='oob')
         FusedMultilabelClassifier(LABELERS)
         FusedMultilabelClassifier(n_estimators=2)
-        PLSTClassifier()
-        PLSTClassifier(conditional=True, n_components=2)
         audit_labels(X, y, PCTForestClassifier(9, random_state=0), random_state=0).probabilities
     """),
     (COUNTED, """
@@ -385,7 +382,6 @@ CASES = [
         ChainClassifier(inference='monte_carlo', n_paths=20, decision='expected_f1')
         StackedBinaryRelevanceClassifier(final_estimator=CARTClassifier(), cv=3)
         ThresholdedClassifier(RandomForestClassifier(9, random_state=0))
-        LIFTClassifier('tree', ratio=0.3, scaling=None)
         MLkNNClassifier(n_neighbors=4, smoothing=0.5, metric='cosine', scaling='minmax', decision='per_label')
         KFHEMultilabelClassifier(ChainClassifier('tree'), n_estimators=3)
         FusedMultilabelClassifier(LABELERS, optimize='micro_f1')
@@ -404,9 +400,9 @@ CASES = [
         IterativeStratifiedKFold(3, random_state=0)
         IterativeStratifiedKFold(4, shuffle=False)
         IterativeStratifiedKFold(2, n_repeats=2, random_state=0)
-        mlsmote(X, y, random_state=0)[0]
-        ml_ros(X, y, random_state=0)[0]
-        ml_rus(X, y, random_state=0)[0]
+        resample_labels(X, y, 'smote', random_state=0)[0]
+        resample_labels(X, y, 'ros', random_state=0)[0]
+        resample_labels(X, y, 'rus', random_state=0)[0]
     """),
     ("iris", """
         combine_scores(np.random.RandomState(0).dirichlet(np.ones(4), (5, 90)), 'median')

@@ -103,9 +103,7 @@ BAD: dict[str, list[Any]] = {
 # Where a class refuses other values.
 OTHERS: dict[tuple[str, str], list[Any]] = {
     ("BaggedRegressor", "estimator"): ["tree", LogisticRegression(), 3],
-    ("PLSTClassifier", "estimator"): ["forest", LogisticRegression(), 3],
     ("HOMERClassifier", "n_clusters"): [1, 2.5, "many"],
-    ("PLSTClassifier", "n_components"): [0, 1.5, "all"],
     ("SVMClassifier", "gamma"): [-1.0, np.nan, "much"],
 }
 

@@ -62,10 +62,8 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
     KFHEMultilabelClassifier,
     LabelPowersetClassifier,
-    LIFTClassifier,
     MLkNNClassifier,
     PCTForestClassifier,
-    PLSTClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
     StackedBinaryRelevanceClassifier,
@@ -251,10 +249,8 @@ LABELS = [
     labels(KFHEHOMERClassifier(TREE, n_estimators=3), any_base=True, copies=False),
     labels(KFHEMultilabelClassifier(n_estimators=3), copies=False),
     labels(LabelPowersetClassifier(TREE), any_base=True),
-    labels(LIFTClassifier(TREE, ratio=0.2), copies=False, missing=False),
     labels(MLkNNClassifier(5), copies=False, missing=False),
     labels(PCTForestClassifier(n_estimators=4), copies=False),
-    labels(PLSTClassifier(), categories=False, missing=False, fails=NUMBERS_ONLY),
     labels(PrunedSetsClassifier(TREE, min_count=3), any_base=True),
     labels(RAkELClassifier(TREE, labelset_size=2), any_base=True),
     labels(StackedBinaryRelevanceClassifier(TREE, cv=3), any_base=True, **IN_FOLDS),
@@ -318,7 +314,6 @@ LABEL_VARIANTS = {
     "KFHEMultilabelClassifier of others": labels(
         KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3), copies=False
     ),
-    "PLSTClassifier, conditional": labels(PLSTClassifier(n_components=2, conditional=True), fails=NUMBERS_ONLY),
     "PrunedSetsClassifier of others": labels(PrunedSetsClassifier(GaussianNB(), min_count=3), fails=NUMBERS_ONLY),
     "RAkELClassifier of SVMs, disjoint": labels(
         RAkELClassifier(SVM, labelset_size=3, overlapping=False, vote="probability"), copies=False, fails=ORDER

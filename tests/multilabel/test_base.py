@@ -303,7 +303,7 @@ def classes_with(parameter):
     return [one for one in classes if parameter in inspect.signature(one).parameters]
 
 
-NO_REDUCTIONS = (multilabel.KFHEMultilabelClassifier, multilabel.PLSTClassifier, multilabel.ThresholdedClassifier)
+NO_REDUCTIONS = (multilabel.KFHEMultilabelClassifier, multilabel.ThresholdedClassifier)
 REDUCTIONS = [make for make in classes_with("estimator") if make not in NO_REDUCTIONS]
 BAD_SETTINGS = [
     *[{"C": value} for value in (-5, 0, np.nan, np.inf, "1", None, True)],

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fuselearn.diagnosis import LabelAudit
-    from fuselearn.multilabel import LabelStatistics
+    from fuselearn.multilabel.statistics import LabelStatistics
 
 __all__ = ["audit", "info"]
 

@@ -51,8 +51,6 @@ METHODS: Mapping[str, Mapping[str, str]] = {
         "pruned-sets": "fuselearn.multilabel:PrunedSetsClassifier",
         "eps": "fuselearn.multilabel:EnsembleOfPrunedSetsClassifier",
         "rakel": "fuselearn.multilabel:RAkELClassifier",
-        "lift": "fuselearn.multilabel:LIFTClassifier",
-        "plst": "fuselearn.multilabel:PLSTClassifier",
         "pct-forest": "fuselearn.multilabel:PCTForestClassifier",
         "gradient-boosting": "fuselearn.multilabel:GradientBoostingMultilabelClassifier",
         "adaboost-mh": "fuselearn.multilabel:AdaBoostMHClassifier",
@@ -63,7 +61,7 @@ METHODS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """By task, the import path of the class behind each short name."""
-NUMBERS_ONLY = ("RotationForestClassifier", "PLSTClassifier")
+NUMBERS_ONLY = ("RotationForestClassifier",)
 """The library's classifiers that take categories for numbers."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 

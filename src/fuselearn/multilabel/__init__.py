@@ -19,15 +19,13 @@ from fuselearn.multilabel.methods.label_sets import (
     LabelPowersetClassifier,
     PrunedSetsClassifier,
 )
-from fuselearn.multilabel.methods.label_space import PLSTClassifier
-from fuselearn.multilabel.methods.lift import LIFTClassifier
 from fuselearn.multilabel.methods.nearest import BRkNNClassifier, MLkNNClassifier
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.rakel import RAkELClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
 from fuselearn.multilabel.metrics import label_scores, multilabel_scores
-from fuselearn.multilabel.resampling import ml_ros, ml_rus, mlsmote
-from fuselearn.multilabel.statistics import LabelStatistics, describe_labels
+from fuselearn.multilabel.resampling import resample_labels
+from fuselearn.multilabel.statistics import describe_labels
 from fuselearn.multilabel.stratification import (
     IterativeStratifiedKFold,
     iterative_train_test_split,
@@ -49,12 +47,9 @@ __all__ = [
     "IterativeStratifiedKFold",
     "KFHEHOMERClassifier",
     "KFHEMultilabelClassifier",
-    "LIFTClassifier",
     "LabelPowersetClassifier",
-    "LabelStatistics",
     "MLkNNClassifier",
     "PCTForestClassifier",
-    "PLSTClassifier",
     "PrunedSetsClassifier",
     "RAkELClassifier",
     "StackedBinaryRelevanceClassifier",
@@ -63,8 +58,6 @@ __all__ = [
     "describe_labels",
     "iterative_train_test_split",
     "label_scores",
-    "ml_ros",
-    "ml_rus",
-    "mlsmote",
     "multilabel_scores",
+    "resample_labels",
 ]
