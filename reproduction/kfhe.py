@@ -342,7 +342,7 @@ def _omnibus_lines(run: Reproduction) -> list[tuple[str, list[str]]]:
     lines = []
     for noise in run.levels if run.tested else ():
         tests = [run.tables(setting).omnibus(noise) for setting in (*run.settings, None)]
-        lines.append((percent(noise), [f"{test.statistic:.1f}, {pages.format_p(test.p_value)}" for test in tests]))
+        lines.append((percent(noise), [f"{statistic:.1f}, {pages.format_p(p_value)}" for statistic, p_value in tests]))
     return lines
 
 
