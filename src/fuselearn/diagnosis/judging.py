@@ -22,7 +22,7 @@ from fuselearn.combine.fused import N_FOLDS as FUSED_FOLDS
 from fuselearn.combine.fused import default_members
 from fuselearn.combine.members import Member, predict_outside
 from fuselearn.fusion import Problem
-from fuselearn.fusion.held_out import Splits, average_held_out, held_out_samples, hold_out
+from fuselearn.fusion.held_out import Splits, average_held_out, call_splitter, held_out_samples, hold_out
 from fuselearn.fusion.members import sharpen
 from fuselearn.learners import label_target
 from fuselearn.learners.learner import Scores
@@ -94,7 +94,7 @@ class Folding(NamedTuple):
                 n_folds = self.cv or N_FOLDS
                 folds = [make(n_folds, random_state=seed) for seed in self.seeds(rng)]
                 return [one for splitter in folds for one in splitter.split(X, y, self.groups)]
-        splits = list(self.cv.split(X, y, self.groups))
+        splits = call_splitter(self.cv, X, y, self.groups)
         n_missed = len(y) - len(held_out_samples(splits, len(y))[0])
         if n_missed:
             raise ValueError(f"cv must put every sample into a test set; {n_missed} are in none.")
