@@ -243,6 +243,16 @@ class TestLabels:
         for score, mean in (("f1", "macro_f1"), ("auc", "auc")):
             assert forest.label_scores[score].mean() == pytest.approx(forest.scores[mean])
 
+    @pytest.mark.parametrize("zero_division", [0, 1])
+    def test_the_suite_chooses_the_f1_of_a_label_that_never_occurs(self, zero_division):
+        own = {"None": DummyClassifier(strategy="constant", constant=np.zeros(2, dtype=int))}
+        suite = Suite("labels", ["d"], ["None"], repeats=1, folds=2, task="multilabel", zero_division=zero_division)
+        labels = pd.DataFrame({"often": [0, 1] * 10, "never": [0] * 20})
+        data = {"d": Dataset(pd.DataFrame({"x": np.arange(20.0)}), labels, "d", "", "")}
+        [result] = run_fit(next(fit_tasks(suite, data, make_contenders(["None"], own, "multilabel"))))
+        assert result.label_scores["f1"].to_dict() == {"often": 0, "never": zero_division}
+        assert result.scores["macro_f1"] == zero_division / 2
+
     def test_methods_that_share_a_fit_have_its_seed_and_time(self, monkeypatch):
         fits = []
         fit = RandomForestClassifier.fit
