@@ -17,6 +17,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads
 from fuselearn._progress import ProgressLines
 from fuselearn._random import seed_estimator
+from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.fusion.members import SharedLearners
 from fuselearn.learners import LabelModel, Learner
@@ -32,7 +33,7 @@ from fuselearn.multilabel.decisions import (
 )
 from fuselearn.multilabel.decisions.rules import FixedThreshold
 from fuselearn.multilabel.labels import restore_unknown
-from fuselearn.multilabel.methods.kfhe_homer import EnsembleHOMERClassifier, KFHEHOMERClassifier
+from fuselearn.multilabel.methods.kfhe_homer import DEFAULT_VARIED, EnsembleHOMERClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel.methods.log_odds import LogOddsFusion, fit_log_odds
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
@@ -453,9 +454,13 @@ def as_multilabel(member: Any, n_jobs: int | None) -> MultilabelBase:
 def make_default_members(n_estimators: int, n_jobs: int | None) -> dict[str, MultilabelBase]:
     """Return the default members by name."""
     n_trees = TREES_PER_HOMER * n_estimators
+    # The fusion calibrates again, so that few samples and folds do.
+    homers: dict[str, Any] = {
+        "estimator": SVMClassifier(cv=2), "varied": DEFAULT_VARIED, "max_samples": 1.0, "n_jobs": n_jobs
+    }
     return {
-        "e-homer": EnsembleHOMERClassifier(n_estimators=n_estimators, n_jobs=n_jobs),
-        "kfhe-homer": KFHEHOMERClassifier(n_estimators=n_estimators, n_jobs=n_jobs),
+        "e-homer": EnsembleHOMERClassifier(n_estimators=n_estimators, **homers),
+        "kfhe-homer": KFHEHOMERClassifier(n_estimators=n_estimators, **homers),
         "forest": PCTForestClassifier(n_trees, n_jobs=n_jobs),
         "extra-trees": PCTForestClassifier(n_trees, splitter="random", n_jobs=n_jobs),
     }

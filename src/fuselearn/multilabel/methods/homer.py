@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_threads
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner
+from fuselearn.learners.svm import PackedMachines
 from fuselearn.learners.target import Counts, Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, train_labels, train_method
 from fuselearn.multilabel.methods.hierarchy import (
@@ -137,6 +138,40 @@ class HOMERModel(LabelModel):
         self.settings = settings
         self.n_samples = n_samples
         self.n_labels = sum(len(group) for group in hierarchy[0].groups)
+
+    @classmethod
+    def pack(cls, models: Sequence[Any], coefficients: Weights) -> Callable[[Any], Scores] | None:
+        """Return a function that sums up the scores of HOMERs of SVMs for a few new samples at once."""
+        blocks = [block for model in models for block in model.blocks]
+        if not PackedMachines.can_pack(blocks):
+            return None
+        machines, first, paths = PackedMachines(blocks), 0, []
+        for model in models:
+            paths.append(model.list_paths(first))
+            first += model.n_models
+        depth = max(len(path) for own in paths for path in own)
+        # One more column, of ones, is where shorter paths end.
+        table = np.array([[[*path, *[first] * (depth - len(path))] for path in own] for own in paths])
+
+        def score(rows: Any) -> Scores:
+            scores = np.column_stack([machines.scores(rows), np.ones(rows.n_rows)])
+            return np.einsum("h,nhl->nl", coefficients, scores[:, table].prod(axis=-1))
+
+        return score
+
+    def list_paths(self, first: int) -> list[list[int]]:
+        """Return, for each label, the numbers of the models on its path, given that of the first model."""
+        last = first + self.n_models - 1
+        reached, paths = {0: [] if self.labelled is None else [last]}, [[0]] * self.n_labels
+        for number, (groups, children) in enumerate(self.hierarchy):
+            for group, child in zip(groups, children, strict=True):
+                path = [*reached[number], first]
+                first += 1
+                if child == LEAF:
+                    paths[group[0]] = path
+                else:
+                    reached[child] = path
+        return paths
 
     @property
     def labelled(self) -> LabelModel | None:
