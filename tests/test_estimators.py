@@ -392,6 +392,33 @@ def test_classes_of_all_types_in_any_container(entry):
         np.testing.assert_array_equal(answer(entry.make().fit(X, target), X), expected)
 
 
+@entries(lambda entry: entry.task == "classes")
+def test_classes_have_the_type_of_y(entry):
+    X = np.arange(40.0)[:, None] + np.array([[0.0, 1.0]])
+    y = np.repeat([0, 1], 20)
+    words = np.repeat(np.array(["no", "yes"], dtype=object), 20)
+    for target, expected in (
+        (pd.Series(y, dtype="Int64"), np.int64),
+        (pd.Series(y, dtype="UInt8"), np.uint8),
+        (pd.DataFrame({"y": pd.Series(y, dtype="Int64")}), np.int64),
+        (pd.Series(y, dtype="Int64").astype("category"), np.int64),
+        (pd.array(y.astype(bool), dtype="boolean"), bool),
+        (pl.Series(y.astype(bool)), bool),
+        (y.astype(bool).tolist(), bool),
+        (y.astype(bool).astype(object), bool),
+        (y.astype(np.int8), np.int8),
+        (y.astype(object), np.int64),
+        (words, object),
+        (pd.Series(words, dtype="string"), object),
+        (pd.Series(words).astype("category"), object),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a frame of one column is not the usual form
+            model = entry.make().fit(X, target)
+        assert model.classes_.dtype == model.predict(X).dtype == expected
+        assert model.classes_.tolist() == (["no", "yes"] if expected is object else [0, 1])
+
+
 def check_probabilities(scores, *, sum_to_one):
     """Values above 1, be it by 2e-16, make scikit-learn's log loss and Brier score NaN."""
     assert scores.min() >= 0

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fuselearn._parameters import check_choice, check_number, check_whole_number
-from fuselearn._random import make_generator
-from fuselearn._validation import read_weights
-from fuselearn.base import reset_on_failure
+from fuselearn import FusedClassifier, KFHEClassifier, SVMClassifier
+from fuselearn._parameters import check_choice, check_number, check_whole_number, make_generator
+from fuselearn.base import read_weights, reset_on_failure
 from fuselearn.ensembles.ensemble import guessing_error
 from fuselearn.learners import are_counts
+from fuselearn.multilabel import HOMERClassifier, PCTForestClassifier
 
 
 class TestParameters:
@@ -123,3 +123,27 @@ def test_guessing_gets_one_class_of_many_right():
         n = 10 * n_classes
         accumulated = sum([1 / n] * (n - 10))
         assert accumulated >= guessing_error(n_classes) > accumulated - 1 / n
+
+
+TEXTS = np.array([["red", 1.0], ["blue", 2.0]] * 10, dtype=object)
+
+
+@pytest.mark.parametrize("X", [TEXTS, TEXTS.astype(str), TEXTS.tolist()], ids=["objects", "text", "list"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KFHEClassifier(n_estimators=2),
+        SVMClassifier(),
+        FusedClassifier(random_state=0),
+        HOMERClassifier(),
+        PCTForestClassifier(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_an_array_of_text_is_a_hint_to_pass_a_frame(model, X):
+    y = np.array([0, 1] * 10)
+    Y = np.column_stack([y, 1 - y]) if model.__module__.startswith("fuselearn.multilabel") else y
+    with pytest.raises(ValueError, match=r"holds the text 'red'.* Pass a DataFrame: .* those of text are categories"):
+        model.fit(X, Y)
+    with pytest.raises(ValueError, match=r"'red'.* Pass a DataFrame"):
+        model.fit(np.arange(40.0).reshape(20, 2), Y).predict(X)

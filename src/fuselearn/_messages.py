@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,13 @@ def show(value: Any) -> str:
     """
     with np.printoptions(legacy="1.25"):
         return repr(value)
+
+
+def find_file(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file, or raise an error if there is none."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no file {os.fspath(path)}.")
+    return Path(path)
 
 
 def format_seconds(seconds: float) -> str:

@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fuselearn
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.datasets import read_table
 from fuselearn.io import ModelFileError, files, load, read_header, save
 from fuselearn.io.contents import walk_parts
 from fuselearn.io.flattening import flatten
@@ -291,9 +292,9 @@ class TestRefusals:
         with pytest.raises(ModelFileError, match="It is not a model file"):
             load(path)
 
-    def test_a_missing_file_is_the_systems_error(self, path):
-        for read in (load, read_header):
-            with pytest.raises(FileNotFoundError):
+    def test_a_missing_file_is_named_in_the_words_of_read_table(self, path):
+        for read in (load, read_header, read_table):
+            with pytest.raises(FileNotFoundError, match=rf"^There is no file {path}\.$"):
                 read(path)
 
     def test_a_newer_format(self, path, forge):

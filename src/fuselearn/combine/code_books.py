@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._core import climb
-from fuselearn._parameters import check_choice, check_whole_number
-from fuselearn._random import make_generator
+from fuselearn._parameters import check_choice, check_whole_number, make_generator
 
 CodeBook = npt.NDArray[np.int8]
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
+from fuselearn._messages import find_file
 from fuselearn.datasets.dataset import DatasetError
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -184,10 +185,8 @@ def meka_label_count(relation: str) -> int | None:
 
 def read_mulan_labels(path: Path) -> list[str]:
     """Read the names of the labels from Mulan's XML file; nested labels are ordinary labels."""
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
     try:
-        root = ElementTree.parse(path).getroot()
+        root = ElementTree.parse(find_file(path)).getroot()
     except ElementTree.ParseError as error:
         raise DatasetError(f"{path} is not a readable XML file of labels: {error}.") from error
     names = [element.get("name", "") for element in root.iter() if element.tag.split("}")[-1] == "label"]

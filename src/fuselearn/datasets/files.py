@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 import pandas as pd
 
 from fuselearn._extras import require
+from fuselearn._messages import find_file
 from fuselearn.datasets.arff import ArffTable, read_arff, read_attribute_names
 from fuselearn.datasets.dataset import DatasetError, require_columns, require_trained
 
@@ -139,9 +140,7 @@ def read_columns(path: Path, form: TextFormat) -> list[str]:
 
 def file_kind(path: Path) -> str:
     """Return ".csv", ".tsv", ".arff" or ".parquet", or refuse the file."""
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
+    suffixes = [suffix.lower() for suffix in find_file(path).suffixes]
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
     kind = {".pq": ".parquet"}.get(kind, kind)
     if kind not in (*SEPARATORS, ".arff", ".parquet"):

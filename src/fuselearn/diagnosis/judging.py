@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
-from fuselearn._parameters import check_whole_number
-from fuselearn._random import seed_estimator
+from fuselearn._parameters import check_whole_number, seed_estimator
 from fuselearn.base import train_one
 from fuselearn.combine import FusedClassifier
 from fuselearn.combine.classes import Classes
@@ -25,7 +24,7 @@ from fuselearn.combine.members import Member, predict_outside
 from fuselearn.fusion import Problem
 from fuselearn.fusion.held_out import Splits, average_held_out, held_out_samples, hold_out
 from fuselearn.learners import label_target
-from fuselearn.learners.target import Scores
+from fuselearn.learners.learner import Scores
 
 ClassIndices = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
@@ -150,7 +149,7 @@ def hold_out_labels(
     has_both = (positives > 1) & (positives < len(Y) - 1)
     is_judged = np.tile(has_both, (len(Y), 1))
     if estimator is not None:
-        from fuselearn.learners.multilabel_clones import MultilabelCloneLearner
+        from fuselearn.learners.clones import MultilabelCloneLearner
         from fuselearn.multilabel import IterativeStratifiedKFold  # takes long to import, and few audits need it
 
         splits = folding.split(X, Y, IterativeStratifiedKFold, rng)

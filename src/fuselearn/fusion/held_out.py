@@ -17,7 +17,7 @@ from sklearn.model_selection import check_cv
 
 from fuselearn._messages import show
 from fuselearn.fusion.problem import Problem, Trained, never_stop
-from fuselearn.learners.target import Indices, Scores
+from fuselearn.learners.learner import Indices, Scores
 
 Splits = Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 

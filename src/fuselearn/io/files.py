@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fuselearn import __version__
+from fuselearn._messages import find_file
 from fuselearn._replacing import replacing
 from fuselearn.io.archive import DEFLATED_BYTES, check_archive
 from fuselearn.io.contents import check_contents
@@ -107,7 +108,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     from skops import io as skops  # takes long to import
 
-    data = Path(path).read_bytes()
+    data = find_file(path).read_bytes()
     with _refusing(f"{os.fspath(path)} cannot be loaded."), zipfile.ZipFile(io.BytesIO(data)) as file:
         header, content = _read_stored(file, HEADER), _read_stored(file, MODEL)
         described = _parse_header(header)
@@ -152,7 +153,11 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> header["model"], header["classes"], header["training_shape"]
     ('CARTClassifier', ['high', 'low'], [2, 1])
     """
-    with open(path, "rb") as file, _refusing(f"{os.fspath(path)} cannot be read."), zipfile.ZipFile(file) as archive:
+    with (
+        find_file(path).open("rb") as file,
+        _refusing(f"{os.fspath(path)} cannot be read."),
+        zipfile.ZipFile(file) as archive,
+    ):
         return _parse_header(_read_stored(archive, HEADER))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fuselearn.learners.multilabel_clones import read_probabilities
+from fuselearn.learners.clones import read_probabilities
 from fuselearn.learners.table import as_frame
 
 __all__ = [

@@ -13,8 +13,7 @@ from sklearn.utils import check_consistent_length, indexable
 
 from fuselearn import _core
 from fuselearn._compat import take_rows
-from fuselearn._parameters import check_flag, check_whole_number
-from fuselearn._random import make_generator
+from fuselearn._parameters import check_flag, check_whole_number, make_generator
 from fuselearn.multilabel.labels import read_sparse_labels
 
 Folds = npt.NDArray[np.int32]

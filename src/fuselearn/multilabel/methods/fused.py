@@ -14,15 +14,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads
+from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads, seed_estimator
 from fuselearn._progress import ProgressLines
-from fuselearn._random import seed_estimator
 from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.fusion.members import SharedLearners
 from fuselearn.learners import LabelModel, Learner
+from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import has_missing
-from fuselearn.learners.target import Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, find_constants, fix_constants, single
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
@@ -456,7 +455,10 @@ def make_default_members(n_estimators: int, n_jobs: int | None) -> dict[str, Mul
     n_trees = TREES_PER_HOMER * n_estimators
     # The fusion calibrates again, so that few samples and folds do.
     homers: dict[str, Any] = {
-        "estimator": SVMClassifier(cv=2), "varied": DEFAULT_VARIED, "max_samples": 1.0, "n_jobs": n_jobs
+        "estimator": SVMClassifier(cv=2),
+        "varied": DEFAULT_VARIED,
+        "max_samples": 1.0,
+        "n_jobs": n_jobs,
     }
     return {
         "e-homer": EnsembleHOMERClassifier(n_estimators=n_estimators, **homers),

@@ -14,8 +14,8 @@ from fuselearn._compat import take_rows
 from fuselearn._parameters import check_choice, check_number, check_whole_number, count_threads
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.learners import Bound, LabelModel, Learner
-from fuselearn.learners.numbers import NumberEncoder
-from fuselearn.learners.target import Indices
+from fuselearn.learners.learner import Indices
+from fuselearn.learners.table import NumberEncoder
 from fuselearn.multilabel.base import MultilabelBase, Scores, find_constants, fix_constants, single
 from fuselearn.multilabel.labels import UNKNOWN
 
