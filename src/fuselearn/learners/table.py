@@ -33,6 +33,10 @@ from fuselearn._core import SparseTable, Table
 MOST_CATEGORIES = 65_535
 MAX_CODES = 65_535
 BINS_BEYOND = 255
+TAKE_MISSING = (
+    "Fill in missing values, for example by sklearn.impute.SimpleImputer in a pipeline, or use trees, which take them: "
+    "KFHEClassifier or ForestClassifier for classes, PCTForestClassifier or estimator=CARTClassifier() for labels."
+)
 BLOCK_ELEMENTS = 4_000_000
 # A table is held sparsely if it has at least so many values per entry.
 VALUES_PER_ENTRY = 10
@@ -70,6 +74,11 @@ class TableCoder:
     categories_: list[npt.NDArray[Any] | None]
     n_categories_: npt.NDArray[np.int32]
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return len(self.n_categories_)
+
     def fit(self, X: Any) -> Self:
         """Learn the categories of a table."""
         frame = as_frame(X)
@@ -92,8 +101,8 @@ class TableCoder:
         if frame is None:
             if self.n_categories_.any():
                 raise TypeError(
-                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category columns; "
-                    "pass a frame with the same columns, not an array."
+                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category column(s); "
+                    "pass a DataFrame with the same columns, not an array."
                 )
             return X.toarray() if sparse.issparse(X) else X
         if has_numbers_only(X) and not self.n_categories_.any():
@@ -261,7 +270,7 @@ class NumberEncoder:
 
     def fit_transform(self, X: Any) -> Any:
         """Learn the categories of a table and turn it into numbers."""
-        X = _check_numbers(X)
+        X = _check_numbers(X, self.user)
         self.coder.fit(X)
         # Numeric columns take one place each, category columns one per category.
         self.widths = np.maximum(self.coder.n_categories_, 1)
@@ -269,7 +278,7 @@ class NumberEncoder:
 
     def transform(self, X: Any) -> Any:
         """Turn a table into numbers, with the categories learned."""
-        return self._spread(_check_numbers(X))
+        return self._spread(_check_numbers(X, self.user))
 
     def columns_of(self, features: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """List the columns of numbers that columns of the table have become."""
@@ -285,8 +294,7 @@ class NumberEncoder:
             return coded
         for f in np.flatnonzero(np.isnan(coded).any(axis=0) & ~is_category):
             raise ValueError(
-                f"Column {frame.columns[f]!r} has missing values, which {self.user} cannot take; fill them "
-                "in, or use trees: CARTClassifier takes them."
+                f"Column {frame.columns[f]!r} has missing values, which {self.user} cannot take. {TAKE_MISSING}"
             )
         if not is_category.any():
             return coded
@@ -297,11 +305,13 @@ class NumberEncoder:
 
 
 @naming_text()
-def _check_numbers(X: Any) -> Any:
+def _check_numbers(X: Any, user: str) -> Any:
     """Check an array of numbers; frames are for the coder to check."""
     if as_frame(X) is not None:
         return X
-    X = check_array(X, dtype=np.float64, accept_sparse="csr", input_name="X")
+    X = check_array(X, dtype=np.float64, accept_sparse="csr", ensure_all_finite="allow-nan", input_name="X")
+    if has_missing(X):
+        raise ValueError(f"Input X contains NaN, which {user} cannot take. {TAKE_MISSING}")
     if sparse.issparse(X):
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # a check leaves marks on what it checks
         X.check_format(full_check=True)  # kernels do not check indices
