@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 
-from fuselearn._messages import show
+from fuselearn._messages import did_you_mean, show
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -50,8 +50,9 @@ def check_verbose(value: Any) -> int:
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Validate a parameter with a few allowed values."""
     if not isinstance(value, str) or value not in choices:
-        listed = " or ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be {listed}, not {show(value)}.")
+        *others, last = map(repr, choices)
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise ValueError(f"{name} must be {listed}, not {show(value)}.{did_you_mean(value, choices)}")
     return str(value)
 
 

@@ -22,7 +22,7 @@ from fuselearn.combine.fused import N_FOLDS as FUSED_FOLDS
 from fuselearn.combine.fused import default_members
 from fuselearn.combine.members import Member, predict_outside
 from fuselearn.fusion import Problem
-from fuselearn.fusion.held_out import Splits, average_held_out, held_out_samples, hold_out
+from fuselearn.fusion.held_out import Splits, average_held_out, call_splitter, held_out_samples, hold_out
 from fuselearn.learners import label_target
 from fuselearn.learners.learner import Scores
 
@@ -85,7 +85,7 @@ class Folding(NamedTuple):
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
                 n_folds = self.cv or N_FOLDS
                 return [one for seed in self.seeds(rng) for one in make(n_folds, random_state=seed).split(X, y)]
-        splits = list(self.cv.split(X, y, self.groups))
+        splits = call_splitter(self.cv, X, y, self.groups)
         n_missed = len(y) - len(held_out_samples(splits, len(y))[0])
         if n_missed:
             raise ValueError(f"cv must put every sample into a test set; {n_missed} are in none.")

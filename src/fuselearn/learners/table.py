@@ -34,6 +34,11 @@ from fuselearn._core import SparseTable, Table
 MOST_CATEGORIES = 65_535
 MAX_CODES = 65_535
 BINS_BEYOND = 255
+TAKE_MISSING = (
+    "Fill in missing values, for example by sklearn.impute.SimpleImputer in a pipeline, or use what takes them: "
+    "SVMClassifier(impute=True), KFHEClassifier or ForestClassifier for classes, FusedMultilabelClassifier, "
+    "PCTForestClassifier or estimator=CARTClassifier() for labels."
+)
 BLOCK_ELEMENTS = 4_000_000
 # A table is held sparsely if it has at least so many values per entry.
 VALUES_PER_ENTRY = 10
@@ -71,6 +76,11 @@ class TableCoder:
     categories_: list[npt.NDArray[Any] | None]
     n_categories_: npt.NDArray[np.int32]
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return len(self.n_categories_)
+
     def fit(self, X: Any) -> Self:
         """Learn the categories of a table."""
         frame = as_frame(X)
@@ -93,8 +103,8 @@ class TableCoder:
         if frame is None:
             if self.n_categories_.any():
                 raise TypeError(
-                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category columns; "
-                    "pass a frame with the same columns, not an array."
+                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category column(s); "
+                    "pass a DataFrame with the same columns, not an array."
                 )
             return X.toarray() if sparse.issparse(X) else X
         if has_numbers_only(X) and not self.n_categories_.any():
@@ -237,13 +247,6 @@ def _numbers(column: nw.Series[Any]) -> npt.NDArray[np.float64]:
     return numbers
 
 
-TAKE_MISSING = (
-    "Fill missing values in, for example by sklearn.impute.SimpleImputer in a pipeline, or use SVMClassifier("
-    'impute=True), or trees, which take them: estimator="tree" or CARTClassifier(), FusedClassifier, '
-    "FusedMultilabelClassifier, and all forests and boosting of this library."
-)
-
-
 class NumberEncoder:
     """Turn tables of any kind into finite numbers: categories become columns of 0 and 1.
 
@@ -359,13 +362,9 @@ def _check_numbers(X: Any, user: str, impute: bool) -> Any:
     """Check an array of numbers; frames are for the coder to check."""
     if as_frame(X) is not None:
         return X
-    finite = "allow-nan" if impute else True
-    try:
-        X = check_array(X, dtype=np.float64, accept_sparse="csr", input_name="X", ensure_all_finite=finite)
-    except ValueError as error:
-        if "contains NaN" not in str(error):
-            raise
-        raise ValueError(f"Input X contains NaN, which {user} cannot take. {TAKE_MISSING}") from error
+    X = check_array(X, dtype=np.float64, accept_sparse="csr", ensure_all_finite="allow-nan", input_name="X")
+    if not impute and has_missing(X):
+        raise ValueError(f"Input X contains NaN, which {user} cannot take. {TAKE_MISSING}")
     if sparse.issparse(X):
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # a check leaves marks on what it checks
         X.check_format(full_check=True)  # kernels do not check indices

@@ -406,9 +406,11 @@ class FusedMultilabelClassifier(MultilabelBase):
         Y: Any = self._check_labels(y, count_rows(X))
         check_same_labels(label_names(y), self.labels_, "y has labels of other names or order than in fit")
         found: Any = self.predict_proba(X) if self.optimize == "ranking" else self.predict(X)
-        if Y.shape[1] == 1:  # a second label that no sample has, as scikit-learn takes one label for classes
+        only: dict[str, Any] = {}
+        if self.n_labels_ == 1 and self.optimize not in ("hamming", "subset"):
+            # With a second label, that no sample has, scikit-learn does not take the first one for classes.
             Y, found = (np.hstack([table, np.zeros(table.shape)]) for table in (Y, found))
-        only = {"labels": [0]} if self.optimize.endswith("f1") and self.n_labels_ == 1 else {}
+            only = {} if self.optimize == "ranking" else {"labels": [0]}
         return float(MEASURES[self.optimize](Y, found, sample_weight=sample_weight, **only))
 
     def _make_rule(self, decision: Any) -> DecisionRule:
@@ -505,7 +507,7 @@ class FusedMultilabelClassifier(MultilabelBase):
             members = {name: as_multilabel(member, self.n_jobs) for name, member in self.estimators}
             notes = ""
         if notes:
-            warnings.warn(f"{' and '.join(SVM_MEMBERS)}: {notes}.", stacklevel=4)
+            warnings.warn(f"{' and '.join(SVM_MEMBERS)}: {notes}.", stacklevel=5)
         is_large = self.estimators is None and np.count_nonzero(problem.initial_weights) > MOST_SVM_SAMPLES
         part = draw_part(problem, MOST_SVM_SAMPLES) if is_large else None
         progress = ProgressLines(type(self).__name__, self.verbose, len(members))

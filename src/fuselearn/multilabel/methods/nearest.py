@@ -340,7 +340,7 @@ class _NeighbourClassifier(MultilabelBase):
         count_threads(self.n_jobs)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
-        return NumberTable(X, "nearest neighbours")
+        return NumberTable(X, "nearest neighbors")
 
     def _hold_out(self, problem: Problem, seed: int) -> Scores:
         """Score each training sample by its neighbors among the others."""
