@@ -107,12 +107,12 @@ class SVMLearner(Learner):
     # The engine deals copies of a sample to several folds, which then know each other's labels. That is made for drawn
     # samples; weights of the user are weights, whole numbers or not.
     counts_copies = False
-    bound_parameters = ("scaling",)
+    bound_parameters = ("scaling", "impute")
 
     def __init__(self, X: Any, estimator: Any, n_threads: int) -> None:
         self.estimator = estimator
         self.settings: SVMSettings = estimator._engine_settings()
-        self.encoder = NumberEncoder()
+        self.encoder = NumberEncoder(impute=estimator.impute)
         self.n_samples, self.n_features_in_ = X.shape
         self.table = KernelTable(self.encoder.fit_transform(X), scaling=estimator.scaling)
         self.n_threads = n_threads

@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, count_threads, make_generator
+from fuselearn._parameters import count_threads, make_generator
 from fuselearn.base import (
     check_base,
     keep_trained,
@@ -38,7 +38,7 @@ from fuselearn.fusion.held_out import Splits, average_held_out, hold_out
 from fuselearn.learners import LabelModel, Learner, bind, count_all_samples, label_target
 from fuselearn.learners.learner import Counts
 from fuselearn.multilabel.decisions import DecisionRule
-from fuselearn.multilabel.decisions.rules import RULES, OwnDecision, make_decision_rule
+from fuselearn.multilabel.decisions.rules import OwnDecision, make_decision_rule
 from fuselearn.multilabel.labels import (
     UNKNOWN,
     check_same_labels,
@@ -218,10 +218,9 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
 
     def _make_rule(self, decision: Any) -> DecisionRule:
         """Make the rule, not yet fitted, that a ``decision`` stands for."""
-        own = self._own_decision
-        if own is not None and isinstance(decision, str) and check_choice("decision", decision, (own, *RULES)) == own:
+        if isinstance(decision, str) and decision == self._own_decision:
             return OwnDecision()
-        return make_decision_rule(decision, "decision")
+        return make_decision_rule(decision, "decision", self._own_decision)
 
     def _check_parameters(self) -> None:
         """Raise an error for parameters that make no sense, before any work is done."""

@@ -95,7 +95,7 @@ RULES: dict[str, type[DecisionRule]] = {
 }
 
 
-def make_decision_rule(rule: Any, name: str = "rule") -> DecisionRule:
+def make_decision_rule(rule: Any, name: str = "rule", own: str | None = None) -> DecisionRule:
     """Return the unfitted rule for the parameter ``name`` of an estimator: a rule, its name, or a threshold.
 
     Examples
@@ -109,5 +109,6 @@ def make_decision_rule(rule: Any, name: str = "rule") -> DecisionRule:
         return RULES[rule]()
     if isinstance(rule, numbers.Real) and not isinstance(rule, bool):
         return FixedThreshold(check_probability(name, rule))
-    listed = ", ".join(repr(known) for known in RULES)
+    names = [*([] if own is None else [own]), *RULES]
+    listed = ", ".join(map(repr, names))
     raise ValueError(f"{name} must be one of {listed}, a threshold from 0 to 1, or a DecisionRule, not {show(rule)}.")
