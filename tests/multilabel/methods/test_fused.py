@@ -20,8 +20,13 @@ from fuselearn.multilabel import (
     PCTForestClassifier,
     ThresholdedClassifier,
 )
-from fuselearn.multilabel.decisions import CardinalityThreshold, KnownSets, MacroF1Thresholds, MicroF1Threshold
-from fuselearn.multilabel.decisions.rules import FixedThreshold
+from fuselearn.multilabel.decisions import (
+    CardinalityThreshold,
+    FixedThreshold,
+    KnownSets,
+    MacroF1Thresholds,
+    MicroF1Threshold,
+)
 from fuselearn.multilabel.methods import fused
 from fuselearn.multilabel.methods.log_odds import fit_log_odds
 
