@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._compat import count_rows, take_rows
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads, seed_estimator
-from fuselearn._progress import ProgressLines
+from fuselearn._parameters import check_choice, check_reporting, check_whole_number, count_threads, seed_estimator
+from fuselearn._progress import make_reporter
 from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.fusion.members import SharedLearners
@@ -129,8 +129,8 @@ def fit_member(problem: Problem, member: MultilabelBase, seed: int) -> tuple[Mul
     model._check_base()
     X = model._check_table(problem.X, reset=True)
     model._read_labels(Y, len(Y))
-    way = type(model)._bind, getattr(model, "max_bins", None)
-    learner = shared.get(model._base_estimator(), lambda: model._bind(X, count_threads(model.n_jobs)), way)
+    way = type(model)._make_learner, getattr(model, "max_bins", None)
+    learner = shared.get(model._base_estimator(), lambda: model._make_learner(X, count_threads(model.n_jobs)), way)
     own = model._fit_bound(learner, X, Y, weights, True)
     scores = model._held_out_scores(Y, lambda: own)
     model.rule_ = rule.fit(scores, restore_unknown(Y), weights)
@@ -485,13 +485,11 @@ class FusedMultilabelClassifier(MultilabelBase):
     def _check_parameters(self) -> None:
         check_choice("optimize", self.optimize, tuple(RULES))
         check_whole_number("n_estimators", self.n_estimators, 1)
-        check_verbose(self.verbose)
-        if not (self.callback is None or callable(self.callback)):
-            raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
+        check_reporting(self.verbose, self.callback)
         if self.estimators is not None:
             check_members(self.estimators)
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return SharedLearners(X.shape[0])
 
     def _pose(self, problem: Problem) -> Problem:
@@ -510,12 +508,7 @@ class FusedMultilabelClassifier(MultilabelBase):
             warnings.warn(f"{' and '.join(SVM_MEMBERS)}: {notes}.", stacklevel=5)
         is_large = self.estimators is None and np.count_nonzero(problem.initial_weights) > MOST_SVM_SAMPLES
         part = draw_part(problem, MOST_SVM_SAMPLES) if is_large else None
-        progress = ProgressLines(type(self).__name__, self.verbose, len(members))
-
-        def on_member(number: int, member: MultilabelBase) -> bool:
-            progress.report(number, {})
-            return self.callback is not None and self.callback(number, member) is True
-
+        on_member = make_reporter(self, len(members), lambda member: member)
         trained = train_fused(problem, members, on_member, part)
         trained.trace["notes_"] = dict.fromkeys(SVM_MEMBERS, notes) if notes else {}
         return trained

@@ -326,7 +326,7 @@ class _NeighbourClassifier(MultilabelBase):
 
     random_state = None  # nothing is random
     _accepts_unknown = True
-    _input_tags = (("sparse", True),)
+    _input_tags = (("allow_nan", False), ("sparse", True))
 
     n_neighbors: int
     metric: str
@@ -339,7 +339,7 @@ class _NeighbourClassifier(MultilabelBase):
             check_choice("scaling", self.scaling, SCALINGS)
         count_threads(self.n_jobs)
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return NumberTable(X, "nearest neighbors")
 
     def _hold_out(self, problem: Problem, seed: int) -> Scores:
