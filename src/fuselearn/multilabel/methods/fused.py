@@ -467,20 +467,10 @@ class FusedMultilabelClassifier(MultilabelBase):
         matplotlib.figure.Figure
         """
         check_is_fitted(self)
-        from matplotlib.figure import Figure
+        from fuselearn.ensembles.trace import draw_members
 
-        names = list(self.named_estimators_)
-        figure = Figure(figsize=(7.0, 1.2 + 0.3 * len(names)), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
-        left.barh(names, self.estimator_weights_.mean(axis=1), color="#1f77b4")
-        left.set_xlabel("mean weight")
-        left.invert_yaxis()
-        right.plot(self.errors_.mean(axis=1), names, "o", color="#444444")
-        right.set_xlabel("mean squared error, held-out samples")
-        for axes in (left, right):
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.grid(axis="x", alpha=0.3)
-        return figure
+        weights, errors = (table.mean(axis=1).tolist() for table in (self.estimator_weights_, self.errors_))
+        return draw_members(list(self.named_estimators_), weights, errors, "mean weight")
 
     def _check_parameters(self) -> None:
         check_choice("optimize", self.optimize, tuple(RULES))
