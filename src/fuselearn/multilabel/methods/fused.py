@@ -21,8 +21,9 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_reporting, check_whole_number, count_threads, seed_estimator
 from fuselearn._progress import make_reporter
 from fuselearn.ensembles.svm import SVMClassifier
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.members import SharedLearners
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import LabelModel, Learner, label_target
 from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import has_missing

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from fuselearn._compat import take_rows
 from fuselearn._parameters import check_choice, check_number, check_whole_number, count_threads
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion import Problem, Trained
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import Bound, LabelModel, Learner
 from fuselearn.learners.kernel_table import measure_columns
 from fuselearn.learners.learner import Indices
