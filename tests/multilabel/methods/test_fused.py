@@ -188,7 +188,7 @@ class TestMembers:
 
     def test_a_table_is_bound_once_for_members_of_a_kind(self, labelled, monkeypatch):
         bound = []
-        for kind, name in ((SVMClassifier, "_bind_table"), (PCTForestClassifier, "_bind")):
+        for kind, name in ((SVMClassifier, "_bind_table"), (PCTForestClassifier, "_make_learner")):
             bind = getattr(kind, name)
             monkeypatch.setattr(kind, name, lambda *args, bind=bind: bound.append(type(args[0])) or bind(*args))
         FusedMultilabelClassifier(n_estimators=2, random_state=0).fit(*labelled)

@@ -18,11 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._compat import count_rows, take_rows
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads, seed_estimator
-from fuselearn._progress import ProgressLines
+from fuselearn._parameters import check_choice, check_reporting, check_whole_number, count_threads, seed_estimator
+from fuselearn._progress import make_reporter
 from fuselearn.ensembles.svm import SVMClassifier
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.members import SharedLearners
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import LabelModel, Learner, label_target
 from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import has_missing
@@ -129,8 +130,8 @@ def fit_member(problem: Problem, member: MultilabelBase, seed: int) -> tuple[Mul
     model._check_base()
     X = model._check_table(problem.X, reset=True)
     model._read_labels(Y, len(Y))
-    way = type(model)._bind, getattr(model, "max_bins", None)
-    learner = shared.get(model._base_estimator(), lambda: model._bind(X, count_threads(model.n_jobs)), way)
+    way = type(model)._make_learner, getattr(model, "max_bins", None)
+    learner = shared.get(model._base_estimator(), lambda: model._make_learner(X, count_threads(model.n_jobs)), way)
     own = model._fit_bound(learner, X, Y, weights, True)
     scores = model._held_out_scores(Y, lambda: own)
     model.rule_ = rule.fit(scores, restore_unknown(Y), weights)
@@ -467,31 +468,19 @@ class FusedMultilabelClassifier(MultilabelBase):
         matplotlib.figure.Figure
         """
         check_is_fitted(self)
-        from matplotlib.figure import Figure
+        from fuselearn.ensembles.trace import draw_members
 
-        names = list(self.named_estimators_)
-        figure = Figure(figsize=(7.0, 1.2 + 0.3 * len(names)), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
-        left.barh(names, self.estimator_weights_.mean(axis=1), color="#1f77b4")
-        left.set_xlabel("mean weight")
-        left.invert_yaxis()
-        right.plot(self.errors_.mean(axis=1), names, "o", color="#444444")
-        right.set_xlabel("mean squared error, held-out samples")
-        for axes in (left, right):
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.grid(axis="x", alpha=0.3)
-        return figure
+        weights, errors = (table.mean(axis=1).tolist() for table in (self.estimator_weights_, self.errors_))
+        return draw_members(list(self.named_estimators_), weights, errors, "mean weight")
 
     def _check_parameters(self) -> None:
         check_choice("optimize", self.optimize, tuple(RULES))
         check_whole_number("n_estimators", self.n_estimators, 1)
-        check_verbose(self.verbose)
-        if not (self.callback is None or callable(self.callback)):
-            raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
+        check_reporting(self.verbose, self.callback)
         if self.estimators is not None:
             check_members(self.estimators)
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return SharedLearners(X.shape[0])
 
     def _pose(self, problem: Problem) -> Problem:
@@ -510,12 +499,7 @@ class FusedMultilabelClassifier(MultilabelBase):
             warnings.warn(f"{' and '.join(SVM_MEMBERS)}: {notes}.", stacklevel=5)
         is_large = self.estimators is None and np.count_nonzero(problem.initial_weights) > MOST_SVM_SAMPLES
         part = draw_part(problem, MOST_SVM_SAMPLES) if is_large else None
-        progress = ProgressLines(type(self).__name__, self.verbose, len(members))
-
-        def on_member(number: int, member: MultilabelBase) -> bool:
-            progress.report(number, {})
-            return self.callback is not None and self.callback(number, member) is True
-
+        on_member = make_reporter(self, len(members), lambda member: member)
         trained = train_fused(problem, members, on_member, part)
         trained.trace["notes_"] = dict.fromkeys(SVM_MEMBERS, notes) if notes else {}
         return trained
