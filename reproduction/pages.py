@@ -24,7 +24,7 @@ def render_page(template: str, **values: Any) -> str:
         loader=FileSystemLoader(Path(__file__).with_name("templates")), undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    environment.filters |= {"percent": percent, "signed": signed, "join_words": join}
+    environment.filters |= {"percent": percent, "signed": signed, "join_words": join, "verdict": format_verdict}
     page = environment.get_template(template).render(programs=name_programs, **values)
     page = re.sub(r"[ \t]+$", "", page, flags=re.MULTILINE)
     return re.sub(r"\n{3,}", "\n\n", page)
@@ -47,6 +47,20 @@ def signed(value: float, digits: int = 3) -> str:
     if float(text) == 0:
         return text
     return f"{'+' if value > 0 else '−'}{text}"
+
+
+def format_verdict(verdict: tuple[bool, str] | None) -> str:
+    """Format whether a conclusion holds, with its numbers.
+
+    Examples
+    --------
+    >>> format_verdict((True, "2.11, second")), format_verdict((False, "none")), format_verdict(None)
+    ('yes (2.11, second)', '**no** (none)', 'not checked')
+    """
+    if verdict is None:
+        return "not checked"
+    holds, numbers = verdict
+    return f"{'yes' if holds else '**no**'} ({numbers})"
 
 
 def format_p(value: float) -> str:

@@ -17,7 +17,7 @@ from sklearn.metrics import get_scorer
 from fuselearn._core import average_logarithms, tally_classes
 from fuselearn.combine.classes import Classes
 from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues, score_known
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 
 class Candidates(NamedTuple):

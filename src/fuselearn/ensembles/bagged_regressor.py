@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn.base import RegressorBase
 from fuselearn.ensembles.bagging import plan_bags, train_bags
-from fuselearn.ensembles.cart_regressor import CARTRegressor
+from fuselearn.ensembles.cart import CARTRegressor
 from fuselearn.ensembles.out_of_bag import KnownValues, read_scoring, score_known
 from fuselearn.fusion import Problem, Trained
 

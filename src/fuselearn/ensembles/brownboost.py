@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_number
-from fuselearn.ensembles.boosting import BoostedClassifier, SAMMEWeights, train_boosting
 from fuselearn.ensembles.cart import CARTClassifier
+from fuselearn.ensembles.samme import BoostedClassifier, SAMMEWeights, train_boosting
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners.target import Weights
+from fuselearn.learners.learner import Weights
 
 # A classifier must be right on more than half of the weight, by more than rounding.
 LEAST_EDGE = 1e-9

@@ -17,14 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._messages import show
 from fuselearn._parameters import check_class_weight, check_flag, check_verbose
 from fuselearn._progress import ProgressLines
-from fuselearn._validation import clip_probabilities
-from fuselearn.base import ClassifierBase
+from fuselearn.base import ClassifierBase, clip_probabilities
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.out_of_bag import KnownClasses, read_scoring, score_known
 from fuselearn.ensembles.tree_description import tree_importances
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Model, TreeModel
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 
 class EnsembleClassifier(ClassifierBase):

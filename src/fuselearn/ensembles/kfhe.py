@@ -23,8 +23,7 @@ from fuselearn._core import (
     sum_units,
 )
 from fuselearn._parameters import check_choice, check_flag, check_whole_number
-from fuselearn._validation import clip_probabilities
-from fuselearn.base import prepare_samples
+from fuselearn.base import clip_probabilities, prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
@@ -41,8 +40,7 @@ from fuselearn.fusion.filtering import (
     closed_form_coefficients,
     run_filters,
 )
-from fuselearn.fusion.problem import MOST_TRIES
-from fuselearn.fusion.weighted_sum import Output, output_of
+from fuselearn.fusion.problem import MOST_TRIES, Output, output_of
 from fuselearn.learners import Model, TreeLearner, TreeModel, are_counts
 
 if TYPE_CHECKING:

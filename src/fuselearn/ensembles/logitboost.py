@@ -14,7 +14,7 @@ from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.tree_description import tree_importances
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import Model, TreeModel, value_target
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 # Bounds of the working response and of the weights, as the paper has them.
 LARGEST_RESPONSE = 4.0

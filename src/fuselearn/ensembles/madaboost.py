@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fuselearn.ensembles.boosting import BoostedClassifier, SAMMEWeights, train_boosting
+from fuselearn.ensembles.samme import BoostedClassifier, SAMMEWeights, train_boosting
 from fuselearn.fusion import Problem, Trained
 
 

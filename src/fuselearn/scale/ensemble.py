@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._extras import require
 from fuselearn._messages import show
-from fuselearn._random import make_generator
+from fuselearn._parameters import make_generator
 from fuselearn.base import keep_trained, reset_on_failure
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.ensembles.bagging import plan_bags

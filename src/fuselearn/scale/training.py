@@ -16,15 +16,14 @@ import numpy.typing as npt
 
 from fuselearn._core import TreeSettings, measure_weights, pull, sum_units
 from fuselearn.ensembles.bagging import BagPlan, poisson_rate
-from fuselearn.ensembles.boosting import BoostRun, SAMMEWeights, boost
 from fuselearn.ensembles.ensemble import guessing_error
 from fuselearn.ensembles.kfhe import ExactClassTruth
+from fuselearn.ensembles.samme import BoostRun, SAMMEWeights, boost
 from fuselearn.fusion import Trained, WeightedSum
 from fuselearn.fusion.filtering import WEIGHTINGS, Errors, FilterRun, Measurement, closed_form_coefficients, run_filters
-from fuselearn.fusion.problem import MOST_TRIES
-from fuselearn.fusion.weighted_sum import Output
+from fuselearn.fusion.problem import MOST_TRIES, Output
 from fuselearn.learners import TreeModel
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 from fuselearn.scale.table import KeptWeights, TableInParts, TreeOrder
 from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights, from_units
 

@@ -19,7 +19,7 @@ from fuselearn.base import train_one
 from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.held_out import Splits, average_held_out, hold_out, list_splits
 from fuselearn.learners import LabelClones, LabelModel, LabelTrees, Learner, TableCoder, bind
-from fuselearn.learners.target import Counts, Indices
+from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import (
     Labels,
     MultilabelBase,
