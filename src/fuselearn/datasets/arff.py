@@ -4,7 +4,8 @@ ARFF is the format of Weka and, with additions, of the multi-label tools Mulan a
 the labels in an XML file next to the ARFF file; MEKA writes ``-C n`` into the name of the relation: the
 first n attributes are labels, or the last n if n is negative.
 
-SciPy's reader knows neither sparse samples nor text; scikit-learn's is private and does not name the line of a mistake.
+SciPy's reader knows neither sparse samples nor text; liac-arff has had no release since 2020, and its messages name
+neither the file nor the attribute.
 """
 
 from __future__ import annotations
@@ -197,11 +198,15 @@ def read_mulan_labels(path: Path) -> list[str]:
 
 def _number_lines(file: BinaryIO, encoding: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither empty nor comments, with their numbers."""
-    for number, line in enumerate(io.TextIOWrapper(file, encoding), start=1):
-        text = line.lstrip("\ufeff").strip()
-        text = _cut_comment(text) if "%" in text else text
-        if text:
-            yield number, text
+    lines = io.TextIOWrapper(file, encoding)
+    try:
+        for number, line in enumerate(lines, start=1):
+            text = line.lstrip("\ufeff").strip()
+            text = _cut_comment(text) if "%" in text else text
+            if text:
+                yield number, text
+    finally:
+        lines.detach()  # so that the file stays open
 
 
 def _cut_comment(text: str) -> str:
