@@ -1,7 +1,7 @@
 """Run the code of README.md in the environment of this interpreter: its Python blocks, then its commands.
 
-It needs nothing but what README installs, and the blocks need no extra: with the argument ``blocks``, only they are run.
-The working directory should be empty.
+It needs nothing but what README installs, and the blocks need no extra: the argument ``blocks`` runs only them. The
+working directory should be empty.
 """
 
 import os

@@ -3,8 +3,8 @@
 The tests are those of the source distribution, without its sources, so that nothing but the installed package can be
 imported. The argument is a folder with a source distribution, which is compared with the files of the repository, and a
 wheel; or one distribution beside a source distribution. README's Python blocks run after a plain installation, and all
-of its code in the environment that README installs, before anything else is installed there. For a folder, the wheel for all versions from Python 3.12 on is
-built, too, and is tested with each of them that is there.
+of its code in the environment that README installs, before anything else is installed there. For a folder, the wheel
+for all versions from Python 3.12 on is built, too, and is tested with each of them that is there.
 """
 
 import os
