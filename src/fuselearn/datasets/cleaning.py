@@ -2,8 +2,8 @@
 
 Files say little about their columns. A number column with the word "unknown" in it is text to every reader, and so are
 dates; a customer number is a number. Here the cells decide, by a few rules that can be explained to the user. skrub's
-Cleaner keeps numeric identifiers and free text, takes numbers with an "unknown" among them for categories, and keeps
-dates as dates; and model files hold no estimators but those of fuselearn and scikit-learn.
+Cleaner keeps identifiers and free text, needs a list of the words for missing numbers, and leaves dates as dates; and
+model files hold no estimators but those of fuselearn and scikit-learn.
 """
 
 from __future__ import annotations
