@@ -215,6 +215,13 @@ class TestPipelines:
         compare(make_pipeline(StandardScaler(), CARTClassifier()).fit(X, y > 0), samples)
         compare(make_pipeline(CARTClassifier()).fit(X, y), samples)
 
+    def test_samples_of_single_precision_make_an_input_of_single_precision(self):
+        X, y, samples = (np.round(part, 3).astype(np.float32) if part.ndim == 2 else part for part in make_numbers())
+        model = make_pipeline(StandardScaler(), CARTClassifier(max_depth=3)).fit(X.astype(np.float64), y)
+        exported = to_onnx(model, X)
+        assert exported.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+        compare(model, samples, exported=exported, wrong=0.01, tolerance=1.0)
+
     def test_category_columns_are_for_the_model_itself(self):
         frame = pd.DataFrame({"town": pd.Categorical(["Ulm", "Bonn"] * 20)})
         keep = FunctionTransformer(validate=False)
