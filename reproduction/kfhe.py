@@ -20,9 +20,9 @@ from fuselearn.lab import derive_seed
 from fuselearn.lab.figures import rank_against_noise, score_against_noise
 from reproduction import pages
 from reproduction.experiments import EXPERIMENTS
-from reproduction.kfhe_claims import CheckedClaim, Verdict, check_claims, check_table_7
+from reproduction.kfhe_claims import check_claims, check_table_7
 from reproduction.kfhe_comparison import BASELINES, FAR_OFF, NEEDED, OUTSIDE, Reproduction, column_of
-from reproduction.pages import beside, join, percent, read_costs, read_summary, signed
+from reproduction.pages import CheckedClaim, beside, count_holding, join, percent, read_costs, read_summary, signed
 from reproduction.published import load_published
 
 __all__ = ["make_page", "trace_datasets", "write_page"]
@@ -246,13 +246,13 @@ def _in_short(run: Reproduction, claims: Sequence[CheckedClaim], verdicts: Seque
         listed = join([f"{method} {clean[method]:.4f}" for method in run.methods])
         said.append(f"Without noise the mean absolute difference from the paper is: {listed}.")
     said.append(
-        f"The paper's own tables agree with {_count([claim.paper for claim in claims])} conclusions of its text and "
-        f"with {_count([claim.paper for claim in verdicts])} verdicts of its Table 7."
+        f"The paper's own tables agree with {count_holding(claim.paper for claim in claims)} conclusions of its text "
+        f"and with {count_holding(claim.paper for claim in verdicts)} verdicts of its Table 7."
     )
     for setting, name in run.settings.items() if run.is_complete else ():
         said.append(
-            f"KFHE ({name}): {_count([claim.ours[setting] for claim in claims])} conclusions of the text hold, and "
-            f"{_count([claim.ours[setting] for claim in verdicts])} verdicts of Table 7."
+            f"KFHE ({name}): {count_holding(claim.ours[setting] for claim in claims)} conclusions of the text hold, "
+            f"and {count_holding(claim.ours[setting] for claim in verdicts)} verdicts of Table 7."
         )
     if not run.is_complete:
         said.append("The conclusions of the paper are about all of its datasets; this run has a part of them.")
@@ -270,12 +270,6 @@ def _in_short(run: Reproduction, claims: Sequence[CheckedClaim], verdicts: Seque
     n_cells = len(run.datasets) * len(run.levels) * len((*NEEDED, *BASELINES))
     said.append(f"Of {n_cells} cells of {join((*NEEDED, *BASELINES))}, {far} by more than {FAR_OFF:g}{listed}.")
     return said
-
-
-def _count(verdicts: Sequence[Verdict | None]) -> str:
-    """Count the conclusions that hold, of those that can be checked."""
-    checked = [holds for holds, _ in filter(None, verdicts)]
-    return f"{sum(checked)} of the {len(checked)}"
 
 
 def _size_lines(run: Reproduction) -> list[tuple[str, pd.Series]]:

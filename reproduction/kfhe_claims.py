@@ -14,15 +14,12 @@ from typing import NamedTuple
 import pandas as pd
 
 from reproduction.kfhe_comparison import ALPHA, BASELINES, Reproduction, Tables
-from reproduction.pages import join, percent
+from reproduction.pages import CheckedClaim, Verdict, join, percent
 from reproduction.published import load_published
 
 LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2)
 NOISY = LEVELS[1:]
 ORDINALS = ("first", "second", "third", "fourth")
-
-Verdict = tuple[bool, str]
-"""Whether a conclusion holds, and the numbers that say so."""
 
 
 class Claim(NamedTuple):
@@ -47,15 +44,6 @@ class Claim(NamedTuple):
     check: Callable[[Tables], Verdict]
     levels: tuple[float, ...] = ()
     needs_traces: bool = False
-
-
-class CheckedClaim(NamedTuple):
-    """A conclusion with its verdicts; None where it cannot be checked."""
-
-    section: str
-    text: str
-    paper: Verdict | None
-    ours: dict[str, Verdict | None]
 
 
 def check_claims(run: Reproduction, traces: pd.DataFrame | None = None) -> list[CheckedClaim]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import pandas as pd
@@ -16,6 +16,24 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 NBSP = "\N{NO-BREAK SPACE}"
+
+Verdict = tuple[bool, str]
+"""Whether a conclusion holds, and the numbers that say so."""
+
+
+class CheckedClaim(NamedTuple):
+    """A conclusion of a paper, its verdicts on the paper's own tables and on ours, None where it is not checked."""
+
+    section: str
+    text: str
+    paper: Verdict | None
+    ours: dict[str, Verdict | None]
+
+
+def count_holding(verdicts: Iterable[Verdict | None]) -> str:
+    """Count the conclusions that hold, of those that are checked."""
+    checked = [verdict[0] for verdict in verdicts if verdict is not None]
+    return f"{sum(checked)} of the {len(checked)}"
 
 
 def render_page(template: str, **values: Any) -> str:
@@ -49,7 +67,7 @@ def signed(value: float, digits: int = 3) -> str:
     return f"{'+' if value > 0 else '−'}{text}"
 
 
-def format_verdict(verdict: tuple[bool, str] | None) -> str:
+def format_verdict(verdict: Verdict | None) -> str:
     """Format whether a conclusion holds, with its numbers.
 
     Examples
