@@ -352,8 +352,8 @@ def warn_of_labels(names: Sequence[str]) -> None:
     """Warn that columns are left out because they look like labels."""
     if names:
         warnings.warn(
-            f"Columns that look like labels are no features unless TableCleaner(keep=...) names them: "
-            f"{name_columns(names)}.",
+            f"Columns that look like labels are no features, unless they are named (TableCleaner(keep=...), or --keep "
+            f"on the command line): {name_columns(names)}.",
             stacklevel=3,
         )
 
