@@ -154,7 +154,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         if sparse.issparse(X) and not get_tags(base).input_tags.sparse:
             raise TypeError(f"Sparse data was passed, but {type(base).__name__} needs a dense array: use X.toarray().")
         self.classes_, given = read_classes(y, X.shape[0])
-        weights = read_weights(sample_weight, X, X.shape[0])
+        weights = read_weights(sample_weight, X.shape[0])
         rng = make_generator(self.random_state)
         self.sample_weight_ = self._audit(X, given, rng)
         model = seed_estimator(clone(base), int(rng.integers(2**31)), unset_only=True)
