@@ -396,8 +396,8 @@ def list_accepting_unknown() -> list[str]:
 
 def check_settings(base: Any) -> None:
     """Raise an error for parameters of a base estimator that the core cannot have, before any work is done."""
-    if hasattr(base, "_engine_settings"):
-        base._engine_settings()
+    if hasattr(base, "_bind_table"):
+        base._check_parameters()
 
 
 def find_constants(Y: Labels) -> npt.NDArray[np.float64]:
