@@ -25,7 +25,7 @@ from fuselearn._compat import check_sample_weight, count_rows, take_rows
 from fuselearn._messages import show
 from fuselearn._parameters import count_threads, make_generator
 from fuselearn.fusion import Problem, Trained, WeightedSum
-from fuselearn.learners import bind, class_target, value_target
+from fuselearn.learners import Learner, Target, bind, class_target, value_target
 from fuselearn.learners.learner import Scores, Weights
 from fuselearn.learners.table import as_frame, naming_text, refuse_odd_cells
 
@@ -92,12 +92,6 @@ def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     return validate_frame(estimator, X, reset=reset)
 
 
-def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check a table as the base estimator takes it."""
-    validate = getattr(estimator._base_estimator(), "_validate_table", validate_rows)
-    return validate(estimator, X, reset=reset)
-
-
 def keep_trained(estimator: Any, trained: Trained) -> None:
     """Set the fitted attributes of what was trained."""
     vars(estimator).pop("estimators_", None)  # those of an earlier fit, if it is continued
@@ -130,17 +124,14 @@ def sum_scores(estimator: Any, X: Any) -> Scores:
     return predict_samples(estimator, X, lambda batch: estimator._fused_.scores(batch, n_threads))
 
 
-class ClassifierBase(ClassifierMixin, BaseEstimator):
-    """A classifier of single classes. Subclasses write ``_train`` and ``_check_parameters``."""
+class EstimatorBase(BaseEstimator):
+    """What bases of classifiers and of regressors share. Subclasses write ``_train`` and ``_check_parameters``."""
 
-    random_state: Any
+    random_state: Any = None
     n_jobs: int | None
-    class_weight: Any = None
-    classes_: npt.NDArray[Any]
     n_features_in_: int
     _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
     _fused_: WeightedSum
-    _shares_table = True  # whether ``_train`` trains on the table that it gets, which others may be trained on, too
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags of the estimator."""
@@ -152,6 +143,55 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state that a copy or a file keeps, without attributes that can be computed again."""
         return without_derived(self, super().__getstate__())
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, before any work is done."""
+
+    def _base_estimator(self) -> Any:
+        """Return the base estimator: the estimator itself, if it is not an ensemble of others."""
+        return self
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """Check a table as the base estimator takes it."""
+        validate = getattr(self._base_estimator(), "_validate_table", validate_rows)
+        return validate(self, X, reset=reset)
+
+    def _bind(self, X: Any) -> tuple[Any, Learner]:
+        """Check the parameters and a table, and bind it to the base estimator."""
+        self._check_parameters()
+        base = self._base_estimator()
+        check_base(base, "classifier" if is_classifier(self) else "regressor")
+        X = self._check_table(X, reset=True)
+        return X, bind(base, X, count_threads(self.n_jobs))
+
+    def _train(self, problem: Problem) -> Trained:
+        """Train models on the bound table, by calling an algorithm."""
+        raise NotImplementedError
+
+    def _pose(self, problem: Problem) -> Problem:
+        """Complete the problem by what is reported during the fit."""
+        return problem
+
+    def _keep(self, trained: Trained, problem: Problem) -> None:
+        """Set the fitted attributes of what was trained."""
+        keep_trained(self, trained)
+
+    def _solve(self, learner: Learner, target: Target, weights: Weights | None, X: Any) -> Self:
+        """Train on the bound table, and set the fitted attributes."""
+        self._coder_ = learner.coder
+        rng = make_generator(self.random_state)
+        problem = self._pose(Problem(learner, target, weights, rng, X, n_jobs=self.n_jobs))
+        self._keep(self._train(problem), problem)
+        learner.release()
+        return self
+
+
+class ClassifierBase(ClassifierMixin, EstimatorBase):
+    """A classifier of single classes."""
+
+    class_weight: Any = None
+    classes_: npt.NDArray[Any]
+    _shares_table = True  # whether ``_train`` trains on the table that it gets, which others may be trained on, too
 
     @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -172,12 +212,8 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
         object
             Fitted estimator.
         """
-        self._check_parameters()
         before = vars(self).get("classes_"), vars(self).get("n_features_in_")  # of a fit that is continued
-        base = self._base_estimator()
-        check_base(base, "classifier")
-        X = self._check_table(X, reset=True)
-        learner = bind(base, X, count_threads(self.n_jobs))
+        X, learner = self._bind(X)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self.classes_, classes = read_classes(y, learner.n_samples)
@@ -186,20 +222,7 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
         ):
             raise ValueError("With warm_start=True, X and y must have the features and classes of the fit before.")
         weights = self._read_weights(sample_weight, X, classes)
-        self._coder_ = learner.coder
-        problem = self._pose(
-            Problem(
-                learner,
-                class_target(classes, len(self.classes_), self.classes_),
-                weights,
-                make_generator(self.random_state),
-                X,
-                n_jobs=self.n_jobs,
-            )
-        )
-        self._keep(self._train(problem), problem)
-        learner.release()
-        return self
+        return self._solve(learner, class_target(classes, len(self.classes_), self.classes_), weights, X)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class of each sample.
@@ -230,29 +253,6 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return clip_probabilities(self._to_probabilities(sum_scores(self, X)))
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before any work is done."""
-
-    def _base_estimator(self) -> Any:
-        """Return the base estimator: the estimator itself, if it is not an ensemble of others."""
-        return self
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """Check a table as the base estimator takes it."""
-        return check_table(self, X, reset=reset)
-
-    def _train(self, problem: Problem) -> Trained:
-        """Train models on the bound table, by calling an algorithm."""
-        raise NotImplementedError
-
-    def _pose(self, problem: Problem) -> Problem:
-        """Complete the problem by what is reported during the fit."""
-        return problem
-
-    def _keep(self, trained: Trained, problem: Problem) -> None:
-        """Set the fitted attributes of what was trained."""
-        keep_trained(self, trained)
-
     def _read_weights(self, sample_weight: Any, X: Any, classes: npt.NDArray[np.int32]) -> Weights | None:
         """Check sample weights and multiply them by the weights of the classes; None if neither is given.
 
@@ -273,25 +273,8 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
         return scores.argmax(axis=1)
 
 
-class RegressorBase(RegressorMixin, BaseEstimator):
-    """A regressor. Subclasses write ``_train`` and ``_check_parameters``."""
-
-    random_state: Any = None
-    n_jobs: int | None
-    n_features_in_: int
-    _coder_: Any
-    _fused_: WeightedSum
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a copy or a file keeps, without attributes that can be computed again."""
-        return without_derived(self, super().__getstate__())
+class RegressorBase(RegressorMixin, EstimatorBase):
+    """A regressor."""
 
     @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -312,18 +295,9 @@ class RegressorBase(RegressorMixin, BaseEstimator):
         object
             Fitted estimator.
         """
-        self._check_parameters()
-        base = self._base_estimator()
-        check_base(base, "regressor")
-        X = self._check_table(X, reset=True)
-        learner = bind(base, X, count_threads(self.n_jobs))
+        X, learner = self._bind(X)
         target = value_target(read_numbers(y, learner.n_samples, type(self).__name__))
-        weights = read_weights(sample_weight, X, learner.n_samples)
-        rng = make_generator(self.random_state)
-        self._coder_ = learner.coder
-        keep_trained(self, self._train(Problem(learner, target, weights, rng, X, n_jobs=self.n_jobs)))
-        learner.release()
-        return self
+        return self._solve(learner, target, read_weights(sample_weight, X, learner.n_samples), X)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the value of each sample.
@@ -338,20 +312,22 @@ class RegressorBase(RegressorMixin, BaseEstimator):
         """
         return sum_scores(self, X)[:, 0]
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before any work is done."""
 
-    def _base_estimator(self) -> Any:
-        """Return the base estimator: the estimator itself, if it is not an ensemble of others."""
-        return self
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """Check a table as the base estimator takes it."""
-        return check_table(self, X, reset=reset)
-
-    def _train(self, problem: Problem) -> Trained:
-        """Train models on the bound table, by calling an algorithm."""
-        raise NotImplementedError
+def as_estimator(
+    model: Any, base: Any, coder: Any, classes: npt.NDArray[Any] | None, names: npt.NDArray[Any] | None
+) -> Any:
+    """Return a model as a fitted estimator of its own, with the parameters of the base estimator."""
+    if not hasattr(base, "_bind_table"):
+        return model.estimator
+    estimator = type(base)(**base.get_params())
+    if classes is not None:
+        estimator.classes_ = classes
+    if names is not None:
+        estimator.feature_names_in_ = names
+    estimator.n_features_in_ = coder.n_features_in_
+    estimator._coder_ = coder
+    estimator._fused_ = WeightedSum([model], np.ones(1), 1 if classes is None else len(classes))
+    return estimator
 
 
 def train_one(problem: Problem, seed: int) -> Trained:

@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 
 from fuselearn._parameters import check_choice, check_whole_number, count_threads
-from fuselearn.base import clip_probabilities, predict_samples
+from fuselearn.base import as_estimator, clip_probabilities, predict_samples
 from fuselearn.combine.code_books import KINDS, CodeBook, make_code, min_distance, read_code
 from fuselearn.ensembles.ensemble import EnsembleClassifier
 from fuselearn.fusion import Problem, Trained, WeightedSum
@@ -220,10 +220,7 @@ class ErrorCorrectingCodeClassifier(EnsembleClassifier):
         )
 
     def _as_estimator(self, model: Any, base: Any) -> Any:
-        estimator = super()._as_estimator(model, base)
-        if hasattr(base, "_wrap"):
-            estimator.classes_ = np.array([0, 1])
-        return estimator
+        return as_estimator(model, base, self._coder_, np.array([0, 1]), vars(self).get("feature_names_in_"))
 
 
 def codeword_distances(

@@ -62,11 +62,6 @@ class BagPlan(NamedTuple):
         return counts
 
 
-def poisson_rate(n_draws: int, total_weight: float) -> float:
-    """Return the expected number of draws per unit of weight."""
-    return n_draws / total_weight
-
-
 def plan_bags(
     shape: tuple[int, int],
     weights: Weights | None,
@@ -110,7 +105,7 @@ def plan_bags(
         raise ValueError("sampling='poisson' draws with replacement: set bootstrap=True, or max_samples=1.0.")
     rate = None
     if sampling == "poisson":
-        rate = poisson_rate(n_draws, n_used if weights is None else exact_sum(weights))
+        rate = n_draws / (n_used if weights is None else exact_sum(weights))
     plan = BagPlan(shape[0], weights, n_draws, bootstrap, bootstrap or n_draws < n_used, n_all, n_features, rate)
     if leave_out and not plan.leaves_out:
         raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
@@ -217,8 +212,8 @@ class BaggedClassifier(EnsembleClassifier):
         :class:`fuselearn.scale.DaskEnsemble`.
     vote : {"class", "probability"}, default="class"
         Whether classifiers vote with the class that they choose or with their class probabilities.
-    oob_score : bool, str or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
+    oob_score : bool or callable, default=False
+        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
     warm_start : bool, default=False
@@ -287,7 +282,7 @@ class BaggedClassifier(EnsembleClassifier):
         bootstrap: bool = True,
         sampling: str = "multinomial",
         vote: str = "class",
-        oob_score: bool | str | Callable[..., float] = False,
+        oob_score: bool | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
         callback: Callable[[int, Any], Any] | None = None,

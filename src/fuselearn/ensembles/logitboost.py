@@ -97,8 +97,6 @@ class LogitBoostClassifier(ClassifierBase):
     0.96
     """
 
-    random_state = None  # nothing is drawn
-
     def __init__(
         self,
         n_estimators: int = 100,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,29 +23,6 @@ from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.learners import TreeModel
 from fuselearn.learners.learner import Weights
-
-
-class WeightRule(Protocol):
-    """The sample weights, as the loop of boosting sees them, wherever they are kept; they sum to one."""
-
-    is_over: bool
-    """Whether nothing more can be learned."""
-
-    def train(self, seed: int) -> Any:
-        """Train a classifier on a sample drawn by the weights."""
-        ...
-
-    def measure(self, model: Any) -> float:
-        """Return the weight of the samples that a classifier gets wrong."""
-        ...
-
-    def has_edge(self, error: float) -> bool:
-        """Return whether a classifier with this error is good enough; otherwise another one is drawn."""
-        ...
-
-    def update(self, error: float) -> tuple[float, bool]:
-        """Let the classifier measured last change the weights; return its coefficient, and whether they were reset."""
-        ...
 
 
 @dataclass
@@ -67,7 +44,7 @@ class BoostRun:
 
 
 def boost(
-    rule: WeightRule,
+    rule: SAMMEWeights,
     run: BoostRun,
     rng: np.random.Generator,
     n_estimators: int,
@@ -92,7 +69,7 @@ def boost(
             break
 
 
-def _train_with_edge(rule: WeightRule, rng: np.random.Generator) -> tuple[Any, float]:
+def _train_with_edge(rule: SAMMEWeights, rng: np.random.Generator) -> tuple[Any, float]:
     """Train a classifier; draw again while it has no edge."""
     for _ in range(MOST_TRIES):
         model = _train_with_split(rule, rng)
@@ -102,7 +79,7 @@ def _train_with_edge(rule: WeightRule, rng: np.random.Generator) -> tuple[Any, f
     return model, error
 
 
-def _train_with_split(rule: WeightRule, rng: np.random.Generator) -> Any:
+def _train_with_split(rule: SAMMEWeights, rng: np.random.Generator) -> Any:
     """Train a classifier; draw again while it is a tree without a split."""
     for _ in range(MOST_TRIES):
         model = rule.train(int(rng.integers(2**62)))
@@ -200,7 +177,7 @@ def samme_alpha(error: float, n_classes: int) -> tuple[float, bool]:
     return float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0)), is_reset
 
 
-def train_boosting(problem: Problem, n_estimators: int, rule: Any) -> Trained:
+def train_boosting(problem: Problem, n_estimators: int, rule: SAMMEWeights) -> Trained:
     """Train classifiers by the loop of boosting, with weighted votes.
 
     Parameters
@@ -208,7 +185,7 @@ def train_boosting(problem: Problem, n_estimators: int, rule: Any) -> Trained:
     problem : Problem
     n_estimators : int
     rule : SAMMEWeights
-        Or a subclass.
+        Or a subclass: the rule by which weights follow from what is wrong.
     """
     run, rng = BoostRun(), problem.rng
     n_samples, n_classes = problem.n_samples, problem.target.n_columns
@@ -231,41 +208,12 @@ def train_boosting(problem: Problem, n_estimators: int, rule: Any) -> Trained:
     return Trained(fused, trace, out_of_bag, (replace(run, models=[]), rng, rule.state, out_of_bag))
 
 
-class BoostedClassifier(EnsembleClassifier):
-    """A classifier that boosts: weighted votes; of equal sums, the class with most training samples is predicted."""
-
-    estimator_errors_: Weights
-    resets_: npt.NDArray[np.int64]
-    sample_weights_: Weights
-
-    def _check_parameters(self) -> None:
-        self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
-
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Predict classes with the first classifier, the first two, and so on.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-        """
-        samples = prepare_samples(self, X)
-        scores = np.zeros((samples.shape[0], len(self.classes_)))
-        outputs = self._fused_.outputs_of_models(samples)
-        for alpha, output in zip(self.estimator_weights_, outputs, strict=True):
-            scores += alpha * output
-            yield self.classes_[self._choose(scores)]
-
-
 def train_samme(problem: Problem, n_estimators: int = 100, *, sampling: str = "multinomial") -> Trained:
     """Train AdaBoost.SAMME; the parameters are those of :class:`SAMMEClassifier`."""
     return train_boosting(problem, n_estimators, SAMMEWeights(problem, poisson=sampling == "poisson"))
 
 
-class SAMMEClassifier(BoostedClassifier):
+class SAMMEClassifier(EnsembleClassifier):
     """AdaBoost for several classes: each classifier is trained on samples that the previous ones got wrong.
 
     The t-th classifier is trained on a sample drawn with the sample weights w. With err the weight that it gets wrong
@@ -288,8 +236,8 @@ class SAMMEClassifier(BoostedClassifier):
         How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of
         each, with that number as the expected sum. The second way does not depend on where samples are kept, see
         :class:`fuselearn.scale.DaskEnsemble`.
-    oob_score : bool, str or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
+    oob_score : bool or callable, default=False
+        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
     warm_start : bool, default=False
@@ -348,13 +296,17 @@ class SAMMEClassifier(BoostedClassifier):
     1.0
     """
 
+    estimator_errors_: Weights
+    resets_: npt.NDArray[np.int64]
+    sample_weights_: Weights
+
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
         n_estimators: int = 100,
         *,
         sampling: str = "multinomial",
-        oob_score: bool | str | Callable[..., float] = False,
+        oob_score: bool | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
         callback: Callable[[int, Any], Any] | None = None,
@@ -375,7 +327,25 @@ class SAMMEClassifier(BoostedClassifier):
 
     def _check_parameters(self) -> None:
         check_choice("sampling", self.sampling, SAMPLINGS)
-        super()._check_parameters()
+        self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
 
     def _train(self, problem: Problem) -> Trained:
         return train_samme(problem, self.n_estimators, sampling=self.sampling)
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Predict classes with the first classifier, the first two, and so on.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+        """
+        samples = prepare_samples(self, X)
+        scores = np.zeros((samples.shape[0], len(self.classes_)))
+        outputs = self._fused_.outputs_of_models(samples)
+        for alpha, output in zip(self.estimator_weights_, outputs, strict=True):
+            scores += alpha * output
+            yield self.classes_[self._choose(scores)]

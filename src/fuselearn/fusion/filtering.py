@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -240,8 +240,8 @@ class Truth:
 
     shares: Weights
 
-    is_exact: ClassVar[bool] = False
-    """Whether sums do not depend on the order of the samples."""
+    is_exact: bool = field(default=False, kw_only=True)
+    """Whether sums are exact, so that they depend neither on the order of the samples nor on where they are kept."""
 
     def losses(self, scores: Scores) -> npt.NDArray[Any]:
         """Return how wrong the scores of each sample are, from 0 to 1."""

@@ -110,7 +110,7 @@ class SVMLearner(Learner):
         self.estimator = estimator
         self.settings: SVMSettings = estimator._engine_settings()
         self.encoder = NumberEncoder()
-        self.n_samples = X.shape[0]
+        self.n_samples, self.n_features_in_ = X.shape
         self.table = KernelTable(self.encoder.fit_transform(X), scaling=estimator.scaling)
         self.n_threads = n_threads
 

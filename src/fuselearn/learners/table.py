@@ -74,6 +74,11 @@ class TableCoder:
     categories_: list[npt.NDArray[Any] | None]
     n_categories_: npt.NDArray[np.int32]
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return len(self.n_categories_)
+
     def fit(self, X: Any) -> Self:
         """Learn the categories of a table."""
         frame = as_frame(X)
