@@ -18,7 +18,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy.stats import rankdata
 from sklearn.metrics import f1_score
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.tables import load_classes
 from benchmarks.timing import pick
@@ -182,12 +182,11 @@ def score(name: str, level: float, repeat: int) -> list[float]:
     """Return the macro F1 of each variant, trained on half of a dataset."""
     X, y = load_classes(name)
     y = y.astype(np.int32)
-    n_train = min(MOST_SAMPLES, len(y)) // 2
+    chosen = np.random.default_rng(repeat).permutation(len(y))[:MOST_SAMPLES]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # classes with very few samples
-        train, test = train_test_split(
-            np.arange(len(y)), train_size=n_train, test_size=n_train, random_state=repeat, stratify=y
-        )
+        warnings.simplefilter("ignore")  # classes with a single sample
+        train, test = next(StratifiedKFold(2, shuffle=True, random_state=repeat).split(chosen, y[chosen]))
+    train, test = chosen[train], chosen[test]
     noisy = corrupt_labels(y[train], level, random_state=repeat).astype(np.int32)
     given = X.iloc[train], noisy, X.iloc[test], int(y.max()) + 1
     predicted = [run(*given, variant, repeat) for variant in VARIANTS.values()]

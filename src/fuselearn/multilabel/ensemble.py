@@ -22,7 +22,6 @@ from fuselearn._core import draw_counts
 from fuselearn._messages import show
 from fuselearn._parameters import (
     check_choice,
-    check_flag,
     check_verbose,
     check_whole_number,
     count_draws,
@@ -31,7 +30,7 @@ from fuselearn._parameters import (
 from fuselearn._progress import ProgressLines
 from fuselearn.base import prepare_samples
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
-from fuselearn.fusion.filtering import WEIGHTINGS
+from fuselearn.fusion.filtering import VARIANTS, check_weighting
 from fuselearn.fusion.problem import Output, never_stop, output_of
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.learner import Counts, Indices
@@ -158,7 +157,8 @@ class MultilabelEnsemble(MultilabelBase):
     """
 
     weighting: str
-    reset: bool
+    reset: str | None
+    variant: str
     gains_: Weights
 
     def __init__(
@@ -273,8 +273,9 @@ class MultilabelEnsemble(MultilabelBase):
         if hasattr(self, "max_features"):
             count_features(self.max_features, 1)
         if is_filtered(self):
-            check_choice("weighting", self.weighting, WEIGHTINGS)
-            check_flag("reset", self.reset)
+            check_weighting(self.weighting, check_choice("variant", self.variant, VARIANTS))
+            if self.reset is not None:
+                check_choice("reset", self.reset, ("training",))
 
     def _pose(self, problem: Problem) -> Problem:
         """Report progress and call back."""
