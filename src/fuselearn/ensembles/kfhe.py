@@ -30,6 +30,7 @@ from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, ref
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
     MOST_REPEATS,
+    NEVER,
     VARIANTS,
     WEIGHTINGS,
     ArrayStates,
@@ -208,7 +209,7 @@ def reset_rule(reset: str | None, variant: str, n_classes: int) -> ResetRule:
     guessing = guessing_error(n_classes)
     out_of_bag = guessing if reset == "out-of-bag" else math.inf
     if reset is None:
-        return ResetRule()
+        return NEVER
     if variant == "paper":  # only an error above that of guessing counts, however often
         return ResetRule(1.0 - 1.0 / n_classes + 1e-12, out_of_bag, MOST_REPEATS, is_limited=False)
     return ResetRule(guessing, out_of_bag)

@@ -286,6 +286,9 @@ class ResetRule:
     """Whether the algorithm has this limit; if not, it is an error to reach it."""
 
 
+NEVER = ResetRule()
+
+
 @dataclass
 class FilterRun:
     """Both filters, the models that they have fused, and the trace of it."""
@@ -329,7 +332,7 @@ def run_filters(
     run: FilterRun,
     seeds: list[int],
     *,
-    reset: ResetRule,
+    reset: ResetRule = NEVER,
     on_iteration: Callable[..., bool] = never_stop,
 ) -> FilterRun:
     """Train one model per seed, each on a sample drawn by the weights of kf-w, and fuse them by kf-m.

@@ -98,7 +98,7 @@ def run_plainly(model, sample_weight=None):
         ({"estimator": GaussianNB()}, False),
         ({"estimator": SVMClassifier(probability="logistic"), "varied": {"kernel": ["rbf", "linear"]}}, False),
         ({"estimator": Contrary(), "any_label": False}, False),
-        ({"estimator": Contrary(), "any_label": False, "reset": False}, False),
+        ({"estimator": Contrary(), "any_label": False, "reset": None}, False),
     ],
     ids=str,
 )

@@ -16,6 +16,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import count_draws
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
+    NEVER,
     ArrayStates,
     FilterRun,
     Measurement,
@@ -106,7 +107,7 @@ def train_filtered(
         first = train_first(*count_all_samples(problem.weights, problem.n_samples, copies=copies), seeds[0])
     run = FilterRun([first])
     states = ArrayStates(first.decisions(), truth, train, truth.compare, weighting=weighting)
-    rule = ResetRule() if reset is None else ResetRule(GUESSING_LOSS)
+    rule = NEVER if reset is None else ResetRule(GUESSING_LOSS)
     run_filters(states, run, seeds[1:], reset=rule, on_iteration=on_iteration)
     fused = WeightedSum(run.models, closed_form_coefficients(np.array(run.gains)), n_labels)
     return Trained(fused, run.trace(truth.error(states.y), states.w), out_of_bag)
