@@ -65,7 +65,7 @@ def _kfhe(weighting: str = "exponential", *, variant: str = "program", **tree: A
     return KFHEClassifier(_rpart_tree(**tree), weighting=weighting, reset="training", variant=variant)
 
 
-UNPRUNED = {"complexity": None}
+UNPRUNED: dict[str, Any] = {"complexity": None}
 
 KFHE: Mapping[str, Method] = {
     "KFHE": Method(lambda: _kfhe(**UNPRUNED), "100 unpruned trees fused by a Kalman filter"),
