@@ -131,6 +131,7 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
     _fused_: WeightedSum
+    _leaves_out = False  # whether each model is trained on a bag of its own, so that out-of-bag scores are held out
     _shares_table = True  # whether ``_train`` trains on the table that it gets, which others may be trained on, too
 
     def __sklearn_tags__(self) -> Any:
