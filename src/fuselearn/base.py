@@ -191,6 +191,7 @@ class ClassifierBase(ClassifierMixin, EstimatorBase):
 
     class_weight: Any = None
     classes_: npt.NDArray[Any]
+    _leaves_out = False  # whether each model is trained on a bag of its own, so that out-of-bag scores are held out
     _shares_table = True  # whether ``_train`` trains on the table that it gets, which others may be trained on, too
 
     @reset_on_failure

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn import FusedClassifier
+from fuselearn import BaggedClassifier, ForestClassifier, FusedClassifier
 from fuselearn.combine.fused import default_members
 from fuselearn.datasets import corrupt_labels
 
@@ -144,6 +144,49 @@ def test_groups_are_kept_together(wine):
     fused = FusedClassifier([("bayes", GaussianNB())], cv=GroupKFold(3)).fit(X, y, groups=groups)
     expected = cross_val_predict(GaussianNB(), X, y, groups=groups, cv=GroupKFold(3), method="predict_proba")
     np.testing.assert_allclose(fused.held_out_proba_, calibrate(expected, fused.members_[0].exponent))
+
+
+@pytest.fixture(scope="module")
+def twins():
+    """Return a hundred random samples, each there four times, with random labels: nothing can be learned from others."""
+    rng = np.random.default_rng(0)
+    return np.repeat(rng.normal(size=(100, 3)), 4, axis=0), np.repeat(rng.integers(2, size=100), 4), np.arange(400) // 4
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_groups_without_a_splitter_are_kept_together_as_well(twins, cv):
+    X, y, groups = twins
+    members = [("near", KNeighborsClassifier(1)), ("forest", ForestClassifier(20, random_state=0))]
+    fused = FusedClassifier(members, cv=cv, random_state=0)
+    known, fair = clone(fused).fit(X, y), clone(fused).fit(X, y, groups=groups)
+    assert min(report.accuracy for report in known.members_) > 0.9
+    assert max(report.accuracy for report in fair.members_) < 0.65
+    np.testing.assert_array_equal(fused.hold_out(X, y, groups=groups), fair.held_out_proba_)
+
+
+def test_forests_and_bagging_are_measured_out_of_bag_and_trained_once(wine):
+    X, y = wine
+    trained = []
+    members = [
+        ("bagging", BaggedClassifier(n_estimators=40, random_state=0)),
+        ("forest", ForestClassifier(40, random_state=1, callback=lambda number, tree: trained.append(number))),
+    ]
+    fused = FusedClassifier(members, tolerance=0.5).fit(X, y)
+    assert trained == list(range(1, 41))
+    expected = 0.0
+    for (name, member), weight in zip(members, fused.estimator_weights_, strict=True):
+        alone = clone(member).set_params(oob_score=True).fit(X, y)
+        np.testing.assert_array_equal(fused.named_estimators_[name].predict_proba(X), alone.predict_proba(X))
+        exponent = next(report.exponent for report in fused.members_ if report.name == name)
+        expected = expected + weight * calibrate(alone.oob_decision_function_, exponent)
+    np.testing.assert_allclose(fused.held_out_proba_, expected)
+
+
+def test_out_of_bag_probabilities_are_left_to_folds_if_any_is_missing(wine):
+    """Two trees have both seen every second sample or so."""
+    fused = FusedClassifier([("forest", ForestClassifier(2, random_state=0))], random_state=0)
+    by_folds = clone(fused).set_params(cv=4).fit(*wine)
+    np.testing.assert_array_equal(fused.fit(*wine).held_out_proba_, by_folds.held_out_proba_)
 
 
 def test_categories_missing_values_and_text_labels_need_no_preparation():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -21,20 +22,19 @@ from fuselearn.base import ClassifierBase, clip_probabilities, reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside
-from fuselearn.fusion import Problem
-from fuselearn.fusion.held_out import Splits, average_held_out, held_out_samples, hold_out, list_splits
+from fuselearn.fusion import Problem, Trained
+from fuselearn.fusion.held_out import Splits, average_held_out, deal_splits, held_out_samples, hold_out, list_splits
 from fuselearn.fusion.members import (
     MemberReport,
     SharedLearners,
     best_exponent,
-    deal_folds,
     separate_noise,
     sharpen,
     squared_error,
     weigh_members,
 )
 from fuselearn.learners import bind, class_target
-from fuselearn.learners.learner import Scores, Weights
+from fuselearn.learners.learner import Scores
 from fuselearn.learners.table import has_missing
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     """The classifier to pick when labels may be wrong: many kinds of classifiers, fused by their measured errors.
 
     A trained classifier is a noisy measurement of the ideal one, and no kind of classifier is the best at every rate of
-    wrong labels: boosting does well on clean labels, forests with large leaves on noisy ones. Each member is measured
-    on held-out samples, by folds. Its probabilities p_k are calibrated by an exponent a_k, and the mean
+    wrong labels: KFHE does well on clean labels, forests with large leaves on noisy ones. Each member is measured on
+    held-out samples. Its probabilities p_k are calibrated by an exponent a_k, and the mean
     squared error R_k of the result is the variance of its measurement::
 
         p(x) = sum_k w_k q_k(x),   q_k proportional to p_k^(a_k),   w_k proportional to exp(-(R_k - R_min) / tolerance)
@@ -71,16 +71,18 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns), default=None
-        The members: any classifiers; one without ``predict_proba`` counts with its votes. None means two kinds of KFHE,
-        boosting, bagging, two random forests, two forests of extremely randomised trees and, for tables of up to 5,000
-        samples without missing values, support vector machines with a radial and a linear kernel.
+        The members: any classifiers; one without ``predict_proba`` counts with its votes. None means KFHE, bagging, two
+        random forests, two forests of extremely randomised trees and, for tables of up to 5,000 samples without missing
+        values, support vector machines with a radial and a linear kernel.
     n_estimators : int, default=50
         Number of trees of each ensemble, if ``estimators`` is None.
     tolerance : float, default=0.01
         By how much the squared error of a member may exceed the smallest one before its weight falls by a factor of e.
         A small tolerance takes the best member alone, a large one the mean of all.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out; None means four folds, and two from 5,000 samples on.
+        How samples are held out. None means out-of-bag for forests and bagging, which are then trained only once, and
+        four folds for other members, two from 5,000 samples on; if ``fit`` is passed groups, folds that keep them
+        together. With a number, all members are measured on so many folds.
     verbose : int, default=0
         1 prints a line after the measurement of each member, with the time left.
     random_state : int, RandomState or None, default=None
@@ -234,7 +236,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         sample_weight : array-like of shape (n_samples,), optional
             Sample weights, for members that take them, and for the errors.
         groups : array-like of shape (n_samples,), optional
-            Groups of samples, if ``cv`` splits by them.
+            Groups of samples. The samples of a group are held out together, unless ``cv`` splits otherwise.
         **params
             What else members request, if scikit-learn's metadata routing is switched on.
 
@@ -245,12 +247,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         """
         data = self._read_data(X, y, sample_weight, groups, **params)
         training = self._train_members(data)
-        weights = self._measure(training)
-        chosen = np.flatnonzero(weights)
-        self.estimator_weights_ = weights[chosen]
-        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(training.fit)(training.data.members[k]) for k in chosen
-        )
+        chosen = self._measure(training)
+        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(training.fit)(one) for one in chosen)
         self._keep_members(fitted, data.X)
         training.learners.release()
         return self
@@ -275,12 +273,14 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             data = data._replace(members=[member._replace(passed=passed) for member in members])
         return MemberTraining(data, self._classes_)
 
-    def _measure(self, training: MemberTraining) -> Weights:
-        """Measure the members on held-out samples, calibrate and weigh them; keep what is known of each."""
+    def _measure(self, training: MemberTraining) -> list[Measured]:
+        """Measure the members on held-out samples, calibrate and weigh them; return those with a weight."""
         members, sample_weight, classes = training.data.members, training.data.weights, training.class_indices
         splits = self._make_splits(training.data, classes)
+        # Bags take no account of groups, nor of splits that the user has chosen.
+        out_of_bag = self.cv is None and training.data.groups is None
         measuring = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_hold_out)(training, member, splits) for member in members
+            delayed(_hold_out)(training, member, splits, out_of_bag) for member in members
         )
         progress = ProgressLines(type(self).__name__, self.verbose, len(members), noun="members measured")
         working = _leave_out_failures(members, list(progress.follow(measuring)))
@@ -292,7 +292,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         member_weights = weigh_members(errors, self.tolerance, LEAST_WEIGHT)
         accuracies = [accuracy_score(truth, score.argmax(axis=1), sample_weight=weights) for score in scores]
         reports = [
-            MemberReport(one.name, weight, error, accuracy, exponent, one.seconds)
+            MemberReport(one.member.name, weight, error, accuracy, exponent, one.seconds)
             for one, weight, error, accuracy, exponent in zip(
                 working, member_weights.tolist(), errors.tolist(), accuracies, exponents, strict=True
             )
@@ -301,9 +301,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         self.held_out_proba_ = np.full((len(classes), len(self._classes_.values)), np.nan)
         self.held_out_proba_[samples] = fused = np.tensordot(member_weights, scores, axes=1)
         self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
-        self._exponents_ = np.array([report.exponent for report in reports if report.weight > 0])
-        weight_of = {report.name: report.weight for report in reports}
-        return np.array([weight_of.get(member.name, 0.0) for member in members])
+        chosen = np.flatnonzero(member_weights)
+        self.estimator_weights_, self._exponents_ = member_weights[chosen], np.array(exponents)[chosen]
+        return [working[k] for k in chosen]
 
     def _make_splits(self, data: TrainingData, classes: npt.NDArray[np.int32]) -> Splits:
         if self.cv is not None and not isinstance(self.cv, int | np.integer):
@@ -311,13 +311,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         n_folds = N_FOLDS if len(classes) < LARGE_TABLE else N_FOLDS_OF_LARGE_TABLE
         if self.cv is not None:
             n_folds = check_whole_number("cv", self.cv, 2)
-        folds = deal_folds(classes, n_folds, make_generator(self.random_state))
-        splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
-        # Without its only samples of a class, a table may have too few classes to learn from.
-        splits = [(inside, outside) for inside, outside in splits if len(np.unique(classes[inside])) > 1]
-        if not splits:
-            raise ValueError("The members cannot be measured: no part of the samples has two classes to learn from.")
-        return splits
+        return deal_splits(classes, n_folds, make_generator(self.random_state), data.groups)
 
     def _output(self, model: Any, X: Any) -> Scores:
         return output_of_classifier(model, X, self._classes_)
@@ -343,26 +337,43 @@ class MemberTraining:
         self.class_indices = classes.encode(data.target).astype(np.int32)
         self.learners = SharedLearners(data.X.shape[0])
 
-    def hold_out(self, member: Member, splits: Splits) -> Scores:
-        """Return a member's probabilities of held-out samples, NaN for samples that no split holds out."""
+    def hold_out(
+        self, member: Member, splits: Splits, *, out_of_bag: bool = False
+    ) -> tuple[Scores, FittedMember | None]:
+        """Return a member's probabilities of held-out samples, NaN for samples that no split holds out.
+
+        Those of an ensemble on bags may be out of bag instead: then it is fitted to all samples, and returned, too.
+        """
         n_samples = len(self.class_indices)
         if not _shares_table(member):
             X, y = self.data.X, self.data.target
             parts = [predict_outside(member, X, y, self.output, *split) for split in splits]
-            return average_held_out(parts, splits, n_samples)
+            return average_held_out(parts, splits, n_samples), None
         model, problem = self._pose(member)
+        if out_of_bag and model._leaves_out:
+            fitted, trained = self._fit_bound(member, out_of_bag=True)
+            scores = trained.out_of_bag.mean()
+            if not np.isnan(scores).any():  # a few models may all have been trained on a sample
+                return clip_probabilities(scores), fitted
         sums = hold_out(model._train, problem, splits, lambda: make_generator(model.random_state))
-        return average_held_out([clip_probabilities(model._to_probabilities(part)) for part in sums], splits, n_samples)
+        parts = [clip_probabilities(model._to_probabilities(part)) for part in sums]
+        return average_held_out(parts, splits, n_samples), None
 
-    def fit(self, member: Member) -> FittedMember:
-        """Fit a member to all samples."""
-        if not _shares_table(member):
-            return fit_member(member, self.data.X, self.data.target)
+    def fit(self, measured: Measured) -> FittedMember:
+        """Fit a member to all samples, if its measurement has not done it."""
+        if measured.fitted is not None:
+            return measured.fitted
+        if not _shares_table(measured.member):
+            return fit_member(measured.member, self.data.X, self.data.target)
+        return self._fit_bound(measured.member)[0]
+
+    def _fit_bound(self, member: Member, *, out_of_bag: bool = False) -> tuple[FittedMember, Trained]:
         model, problem = self._pose(member)
         model._coder_, model._n_rows_ = problem.learner.coder, problem.n_samples
         problem = model._pose(problem)
-        model._keep(model._train(problem), problem)
-        return FittedMember(member.name, model, None)
+        trained = model._train(replace(problem, out_of_bag=True) if out_of_bag else problem)
+        model._keep(trained, problem)
+        return FittedMember(member.name, model, None), trained
 
     def _pose(self, member: Member) -> tuple[Any, Problem]:
         """Return a clone of a member, and the problem that it is trained on, on a learner that others share."""
@@ -401,21 +412,25 @@ def output_of_classifier(model: Any, X: Any, classes: Classes) -> Scores:
 class Measured(NamedTuple):
     """The probabilities of held-out samples by a member, and the time that they took."""
 
-    name: str
+    member: Member
     scores: Scores
     seconds: float
+    fitted: FittedMember | None
+    """The member fitted to all samples, if its probabilities are out of bag."""
 
 
-def _hold_out(training: MemberTraining, member: Member, splits: Splits) -> Measured | Exception:
+def _hold_out(
+    training: MemberTraining, member: Member, splits: Splits, out_of_bag: bool
+) -> Measured | Exception:
     """Return a member's probabilities of held-out samples, or an error, since other members may do better."""
     started = time.perf_counter()
     try:
-        scores = training.hold_out(member, splits)
+        scores, fitted = training.hold_out(member, splits, out_of_bag=out_of_bag)
         if not np.isfinite(scores[held_out_samples(splits, len(scores))[0]]).all():
             raise ValueError("its probabilities are not finite")
     except Exception as error:  # whatever a foreign classifier raises
         return error
-    return Measured(member.name, scores, time.perf_counter() - started)
+    return Measured(member, scores, time.perf_counter() - started, fitted)
 
 
 def _leave_out_failures(members: list[Member], measured: list[Measured | Exception]) -> list[Measured]:
@@ -435,13 +450,8 @@ def default_members(n_estimators: int, seed: int, X: Any) -> list[Member]:
     SVMs need a small table without missing values.
     """
     size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
-    deep = ensembles.CARTClassifier(
-        min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=None, max_features="sqrt"
-    )
     members = [
         Member("kfhe", ensembles.KFHEClassifier(**size)),
-        Member("kfhe_sqrt", ensembles.KFHEClassifier(deep, **size)),
-        Member("samme", ensembles.SAMMEClassifier(**size)),
         Member("bagging", ensembles.BaggedClassifier(**size)),
         Member("forest", ensembles.ForestClassifier(**size)),
         Member("forest_leaf3", ensembles.ForestClassifier(min_samples_leaf=3, **size)),

@@ -95,21 +95,6 @@ class MemberReport(NamedTuple):
     seconds: float
 
 
-def deal_folds(target: ClassIndices, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Return a fold for each sample, such that the samples of a class are spread evenly, also those of a rare one.
-
-    Examples
-    --------
-    >>> folds = deal_folds(np.array([0, 0, 0, 0, 1, 1]), 2, np.random.default_rng(0))
-    >>> np.bincount(folds), np.bincount(folds[:4]), np.bincount(folds[4:])
-    (array([3, 3]), array([2, 2]), array([1, 1]))
-    """
-    order = np.lexsort((rng.random(len(target)), target))
-    folds = np.empty(len(target), dtype=np.intp)
-    folds[order] = np.arange(len(target)) % n_folds
-    return folds
-
-
 def squared_error(probabilities: Scores, target: ClassIndices, weights: npt.NDArray[np.float64] | None) -> float:
     """Compute the mean over the samples of the sum over the classes of (probability - truth)^2: the Brier score.
 
