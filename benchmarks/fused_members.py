@@ -42,17 +42,17 @@ def list_tables() -> Iterator[tuple[str, Any, Any]]:
         yield f"random {number}", *datasets.make_classification(MOST_SAMPLES, random_state=number, **settings)
 
 
-def list_members(X: Any, seed: int) -> Members:
+def list_members(seed: int) -> Members:
     """Return the default members."""
-    return [(one.name, one.estimator) for one in default_members(pick(50, 5), seed, X)]
+    return [(one.name, one.estimator) for one in default_members(pick(50, 5), seed)]
 
 
-def list_more_members(X: Any, seed: int) -> Members:
+def list_more_members(seed: int) -> Members:
     """Return the default members, boosting, and a KFHE of trees that look at few features."""
     size: dict[str, Any] = {"n_estimators": pick(50, 5), "random_state": seed}
     deep = CARTClassifier(min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=None, max_features="sqrt")
     more = [("kfhe_sqrt", KFHEClassifier(deep, **size)), ("samme", SAMMEClassifier(**size))]
-    return [*list_members(X, seed), *more]
+    return [*list_members(seed), *more]
 
 
 SETTINGS = {
@@ -71,7 +71,7 @@ def measure(X: Any, y: Any, level: float, seed: int) -> list[tuple[float, float,
     noisy = corrupt_labels(y[inside], level, random_state=seed)
     found = []
     for members, cv in SETTINGS.values():
-        model = FusedClassifier(members(X_train, seed), cv=cv, random_state=seed).fit(X_train, noisy)
+        model = FusedClassifier(members(seed), cv=cv, random_state=seed).fit(X_train, noisy)
         probabilities = model.predict_proba(X_test)
         accuracy = accuracy_score(y[outside], model.classes_[probabilities.argmax(axis=1)])
         error = abs(model.noise_rate_ - np.mean(noisy != y[inside]))

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -115,6 +115,8 @@ def test_a_member_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
     with pytest.warns(UserWarning, match=sentence):
         fused = FusedClassifier([("bayes", GaussianNB()), ("bad", bad)], random_state=0).fit(*wine)
     assert [report.name for report in fused.members_] == ["bayes"]
+    assert list(fused.left_out_) == ["bad"]
+    assert "bad     left out: it cannot be fitted" in fused.describe()
 
 
 def test_if_all_members_fail_so_does_the_fit(wine):
@@ -148,7 +150,7 @@ def test_groups_are_kept_together(wine):
 
 @pytest.fixture(scope="module")
 def twins():
-    """Return a hundred random samples, each there four times, with random labels: nothing can be learned from others."""
+    """Return 100 random samples, each four times, with random labels: nothing can be learned from others."""
     rng = np.random.default_rng(0)
     return np.repeat(rng.normal(size=(100, 3)), 4, axis=0), np.repeat(rng.integers(2, size=100), 4), np.arange(400) // 4
 
@@ -194,9 +196,65 @@ def test_categories_missing_values_and_text_labels_need_no_preparation():
     frame = frame.assign(kind=pd.Categorical(np.array(["a", "b", "c"])[(y + 1) % 3]))
     frame.iloc[::10, 0] = np.nan
     labels = np.array(["s", "ve", "vi"], dtype=object)[y]
-    fused = FusedClassifier(n_estimators=5, random_state=0).fit(frame, labels)
-    assert not [report.name for report in fused.members_ if "svm" in report.name]
+    with pytest.warns(UserWarning, match="Members 'svm', 'svm_linear': missing values imputed"):
+        fused = FusedClassifier(n_estimators=5, random_state=0).fit(frame, labels)
+    assert "svm" in fused.named_estimators_
     assert fused.score(frame, labels) > 0.95
+
+
+def test_one_missing_value_keeps_the_svms_and_is_said(wine):
+    X, y = wine
+    whole = FusedClassifier(n_estimators=10, random_state=0).fit(X, y)
+    assert "imputed" not in whole.describe()
+    gap = X.copy()
+    gap[17, 3] = np.nan
+    with pytest.warns(UserWarning, match="Members 'svm', 'svm_linear': missing values imputed"):
+        fused = FusedClassifier(n_estimators=10, random_state=0).fit(gap, y)
+    assert {report.name for report in fused.members_} == {report.name for report in whole.members_}
+    assert (fused.predict(X) == whole.predict(X)).mean() > 0.98
+    notes = [line.split("  ")[-1] for line in fused.describe().splitlines() if line.startswith("svm")]
+    assert notes == ["missing values imputed"] * 2
+    machine = fused.named_estimators_["svm"]
+    assert machine.imputer_.medians_[3] == np.nanmedian(gap[:, 3])
+    assert machine.estimator_.n_features_in_ == X.shape[1] + 1
+
+
+def test_a_value_that_is_missing_in_new_samples_only_gets_a_prediction(wine):
+    X, y = wine
+    fused = FusedClassifier(n_estimators=10, random_state=0).fit(X, y)
+    gap, medians = X.copy(), X.copy()
+    gap[::7, 2], medians[::7, 2] = np.nan, np.median(X[:, 2])
+    assert np.isfinite(fused.predict_proba(gap)).all()
+    machine = fused.named_estimators_["svm"]
+    np.testing.assert_array_equal(machine.predict_proba(gap), machine.estimator_.predict_proba(medians))
+
+
+def test_medians_are_learned_inside_the_fold(wine):
+    seen = []
+
+    class Noting(GaussianNB):
+        def fit(self, X, y):
+            seen.append(X[:, 0].copy())
+            return super().fit(X, y)
+
+    X, y = wine
+    X = X.copy()
+    X[::5, 0] = np.nan
+    with pytest.warns(UserWarning, match="Members 'bayes': missing values imputed"):
+        FusedClassifier([("bayes", Noting())], cv=KFold(2), random_state=0).fit(X, y)
+    halves = [X[inside] for inside, _ in KFold(2).split(X)]
+    filled = seen[-3:]
+    for column, own in zip(filled, [*halves, X], strict=True):
+        np.testing.assert_array_equal(column, np.where(np.isnan(own[:, 0]), np.nanmedian(own[:, 0]), own[:, 0]))
+
+
+def test_svms_learn_from_a_sample_of_a_large_table_and_say_so(wine, monkeypatch):
+    monkeypatch.setattr("fuselearn.combine.fused.MOST_SVM_SAMPLES", 60)
+    X, y = wine
+    with pytest.warns(UserWarning, match="Members 'svm', 'svm_linear': trained on 60 of 178 samples"):
+        fused = FusedClassifier(n_estimators=10, random_state=0).fit(X, y)
+    assert "trained on 60 of 178 samples" in fused.describe()
+    assert fused.named_estimators_["svm"].score(X, y) > 0.95
 
 
 @pytest.mark.parametrize("n_samples", [3, 5])
@@ -284,6 +342,6 @@ def test_a_line_is_printed_after_each_measurement(wine, capsys):
 
 
 def test_the_default_members_are_of_the_size_and_of_the_seed_asked_for(wine):
-    members = {member.name: member.estimator for member in default_members(7, 3, wine[0])}
+    members = {member.name: member.estimator for member in default_members(7, 3)}
     assert {member.random_state for member in members.values()} == {3}
     assert {member.n_estimators for name, member in members.items() if "svm" not in name} == {7}

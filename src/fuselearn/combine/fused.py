@@ -22,6 +22,7 @@ from fuselearn.base import ClassifierBase, clip_probabilities, reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside
+from fuselearn.ensembles.prepared import PreparedClassifier
 from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.held_out import Splits, average_held_out, deal_splits, held_out_samples, hold_out, list_splits
 from fuselearn.fusion.members import (
@@ -46,7 +47,7 @@ LARGE_TABLE = 5_000
 N_FOLDS_OF_LARGE_TABLE = 2
 # A member with less than this fraction of the weight is not worth its time in every prediction.
 LEAST_WEIGHT = 0.01
-# SVMs take time and memory in proportion to the square of the samples.
+# SVMs take time and memory in proportion to the square of the samples they are trained on.
 MOST_SVM_SAMPLES = 5_000
 
 
@@ -72,8 +73,10 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns), default=None
         The members: any classifiers; one without ``predict_proba`` counts with its votes. None means KFHE, bagging, two
-        random forests, two forests of extremely randomised trees and, for tables of up to 5,000 samples without missing
-        values, support vector machines with a radial and a linear kernel.
+        random forests, two forests of extremely randomised trees, and SVMs with a radial and a linear kernel. If a
+        member cannot be fitted where values are missing, as SVMs cannot, missing numbers are replaced by medians, and
+        features are added that say where they were. The SVMs are trained on a stratified sample if there are more than
+        5,000 samples. A warning and ``describe()`` say so.
     n_estimators : int, default=50
         Number of trees of each ensemble, if ``estimators`` is None.
     tolerance : float, default=0.01
@@ -98,6 +101,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     held_out_proba_ : array of shape (n_samples, n_classes)
         Fused probabilities p of the given labels of the training samples, by members that were not trained on them; NaN
         for samples that ``cv`` never holds out.
+    left_out_ : dict of str to str
+        Members that could not be fitted, with the reason.
     noise_rate_ : float
         Estimated fraction of wrong labels, as far as they are spread evenly.
     estimators_ : list of classifiers
@@ -192,12 +197,14 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         str
         """
         check_is_fitted(self)
-        width = max(6, *(len(report.name) for report in self.members_))
+        width = max(6, *map(len, [*(report.name for report in self.members_), *self.left_out_]))
         lines = [f"{'member'.ljust(width)}  weight  squared error  accuracy  seconds"]
         lines += [
             f"{r.name.ljust(width)}  {r.weight:6.3f}  {r.error:13.4f}  {r.accuracy:8.4f}  {r.seconds:7.2f}"
+            + (f"  {r.note}" if r.note else "")
             for r in self.members_
         ]
+        lines += [f"{name.ljust(width)}  left out: {reason}" for name, reason in self.left_out_.items()]
         return "\n".join([*lines, f"about {self.noise_rate_:.0%} of the labels seem to be wrong"])
 
     def plot_members(self) -> Figure:
@@ -268,7 +275,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
         if self.estimators is None:
             seed = int(make_generator(self.random_state).integers(2**31))
-            members = default_members(self.n_estimators, seed, data.X)
+            members = default_members(self.n_estimators, seed)
             passed = {} if data.weights is None else {"sample_weight": data.weights}
             data = data._replace(members=[member._replace(passed=passed) for member in members])
         return MemberTraining(data, self._classes_)
@@ -283,7 +290,10 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             delayed(_hold_out)(training, member, splits, out_of_bag) for member in members
         )
         progress = ProgressLines(type(self).__name__, self.verbose, len(members), noun="members measured")
-        working = _leave_out_failures(members, list(progress.follow(measuring)))
+        measured = list(progress.follow(measuring))
+        self.left_out_ = _leave_out_failures(members, measured)
+        working = [one for one in measured if isinstance(one, Measured)]
+        notes = _note_preparations(working, training.data.X)
         samples, _ = held_out_samples(splits, len(classes))
         truth, weights = classes[samples], None if sample_weight is None else sample_weight[samples]
         exponents = [best_exponent(one.scores[samples], truth, weights) for one in working]
@@ -292,9 +302,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         member_weights = weigh_members(errors, self.tolerance, LEAST_WEIGHT)
         accuracies = [accuracy_score(truth, score.argmax(axis=1), sample_weight=weights) for score in scores]
         reports = [
-            MemberReport(one.member.name, weight, error, accuracy, exponent, one.seconds)
-            for one, weight, error, accuracy, exponent in zip(
-                working, member_weights.tolist(), errors.tolist(), accuracies, exponents, strict=True
+            MemberReport(one.member.name, weight, error, accuracy, exponent, one.seconds, note)
+            for one, weight, error, accuracy, exponent, note in zip(
+                working, member_weights.tolist(), errors.tolist(), accuracies, exponents, notes, strict=True
             )
         ]
         self.members_ = sorted(reports, key=lambda report: report.error)
@@ -419,36 +429,59 @@ class Measured(NamedTuple):
     """The member fitted to all samples, if its probabilities are out of bag."""
 
 
-def _hold_out(
-    training: MemberTraining, member: Member, splits: Splits, out_of_bag: bool
-) -> Measured | Exception:
-    """Return a member's probabilities of held-out samples, or an error, since other members may do better."""
+def _hold_out(training: MemberTraining, member: Member, splits: Splits, out_of_bag: bool) -> Measured | Exception:
+    """Return a member's probabilities of held-out samples, or an error, since other members may do better.
+
+    A member that fails where values are missing gets another try with medians.
+    """
     started = time.perf_counter()
     try:
         scores, fitted = training.hold_out(member, splits, out_of_bag=out_of_bag)
         if not np.isfinite(scores[held_out_samples(splits, len(scores))[0]]).all():
             raise ValueError("its probabilities are not finite")
     except Exception as error:  # whatever a foreign classifier raises
-        return error
+        model, n_samples = member.estimator, training.data.X.shape[0]
+        takes_it = hasattr(model, "predict_proba") and not set(member.passed or {}) - {"sample_weight"}
+        if isinstance(model, PreparedClassifier) or not takes_it or not has_missing(training.data.X):
+            return error
+        imputed = _hold_out(
+            training, member._replace(estimator=PreparedClassifier(model, n_samples)), splits, out_of_bag
+        )
+        return imputed if isinstance(imputed, Measured) else error
     return Measured(member, scores, time.perf_counter() - started, fitted)
 
 
-def _leave_out_failures(members: list[Member], measured: list[Measured | Exception]) -> list[Measured]:
-    """Return what could be measured, and warn of the other members; raise the first error if nothing is left."""
-    failures = [(m.name, found) for m, found in zip(members, measured, strict=True) if isinstance(found, Exception)]
+def _leave_out_failures(members: list[Member], measured: list[Measured | Exception]) -> dict[str, str]:
+    """Warn of the members that could not be measured and return why; raise the first error if nothing is left."""
+    failures = {m.name: found for m, found in zip(members, measured, strict=True) if isinstance(found, Exception)}
     if len(failures) == len(members):
-        raise failures[0][1]
-    for name, error in failures:
-        reason = str(error).rstrip(".")
-        warnings.warn(f"The member {name!r} is left out: it cannot be fitted ({reason}).", UserWarning, stacklevel=4)
-    return [found for found in measured if not isinstance(found, Exception)]
+        raise failures[members[0].name]
+    reasons = {name: f"it cannot be fitted ({str(error).rstrip('.')})" for name, error in failures.items()}
+    for name, reason in reasons.items():
+        warnings.warn(f"The member {name!r} is left out: {reason}.", UserWarning, stacklevel=4)
+    return reasons
 
 
-def default_members(n_estimators: int, seed: int, X: Any) -> list[Member]:
-    """List the members of a `FusedClassifier` that was given none; the ensembles have ``n_estimators`` trees.
+def _note_preparations(measured: list[Measured], X: Any) -> list[str]:
+    """Return what was done for each member to fit it, and warn of it."""
+    prepared = [one.member.estimator for one in measured if isinstance(one.member.estimator, PreparedClassifier)]
+    is_missing = bool(prepared) and has_missing(X)
+    notes = []
+    for one in measured:
+        model, own = one.member.estimator, []
+        if model in prepared and is_missing:
+            own.append("missing values imputed")
+        if model in prepared and X.shape[0] > model.max_samples:
+            own.append(f"trained on {model.max_samples:,} of {X.shape[0]:,} samples")
+        notes.append(", ".join(own))
+    for note in dict.fromkeys(filter(None, notes)):
+        names = ", ".join(repr(one.member.name) for one, own in zip(measured, notes, strict=True) if own == note)
+        warnings.warn(f"Members {names}: {note}. describe() lists them.", UserWarning, stacklevel=4)
+    return notes
 
-    SVMs need a small table without missing values.
-    """
+
+def default_members(n_estimators: int, seed: int) -> list[Member]:
+    """List the members of a `FusedClassifier` that was given none; the ensembles have ``n_estimators`` trees."""
     size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
     members = [
         Member("kfhe", ensembles.KFHEClassifier(**size)),
@@ -458,7 +491,11 @@ def default_members(n_estimators: int, seed: int, X: Any) -> list[Member]:
         Member("extra_trees", ensembles.ForestClassifier(splitter="random", **size)),
         Member("extra_trees_leaf3", ensembles.ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
     ]
-    if X.shape[0] <= MOST_SVM_SAMPLES and not has_missing(X):
-        members.append(Member("svm", ensembles.SVMClassifier(random_state=seed)))
-        members.append(Member("svm_linear", ensembles.SVMClassifier(kernel="linear", random_state=seed)))
+    machines = {"svm": "rbf", "svm_linear": "linear"}
+    members += [
+        Member(
+            name, PreparedClassifier(ensembles.SVMClassifier(kernel=kernel, random_state=seed), MOST_SVM_SAMPLES, seed)
+        )
+        for name, kernel in machines.items()
+    ]
     return members

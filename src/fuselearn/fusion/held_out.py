@@ -42,9 +42,7 @@ def deal_folds(target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Gen
     return folds
 
 
-def deal_splits(
-    target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Generator, groups: Any = None
-) -> Splits:
+def deal_splits(target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Generator, groups: Any = None) -> Splits:
     """Return stratified folds as pairs of the samples inside and outside; samples of a group stay together.
 
     Folds that leave fewer than two classes to learn from are not among them.

@@ -85,6 +85,8 @@ class MemberReport(NamedTuple):
         Exponent of the calibration; above 1 the probabilities were underconfident, below 1 overconfident.
     seconds : float
         Time of its fits to parts of the samples.
+    note : str
+        What was done to fit it: missing values that were imputed, or samples that were left out.
     """
 
     name: str
@@ -93,6 +95,7 @@ class MemberReport(NamedTuple):
     accuracy: float
     exponent: float
     seconds: float
+    note: str = ""
 
 
 def squared_error(probabilities: Scores, target: ClassIndices, weights: npt.NDArray[np.float64] | None) -> float:
