@@ -393,7 +393,7 @@ class MemberTraining:
         base = model._base_estimator()
         learner = self.learners.get(base, lambda: bind(base, self.data.X))
         model.classes_ = self.classes.values
-        weights = model._read_weights((member.passed or {}).get("sample_weight"), X, self.class_indices)
+        weights = model._read_weights((member.passed or {}).get("sample_weight"), self.class_indices)
         target = class_target(self.class_indices, len(model.classes_), model.classes_)
         return model, Problem(learner, target, weights, make_generator(model.random_state), X)
 

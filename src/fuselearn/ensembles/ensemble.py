@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
@@ -39,15 +38,6 @@ class EnsembleClassifier(ClassifierBase):
     oob_decision_function_: Scores
     oob_prediction_: npt.NDArray[Any]
     _trained_: Trained
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: the ensemble takes what its base estimator takes."""
-        tags = super().__sklearn_tags__()
-        if isinstance(self.estimator, BaseEstimator):
-            base = get_tags(self.estimator)
-            tags.input_tags.allow_nan = base.input_tags.allow_nan
-            tags.input_tags.sparse = base.input_tags.sparse
-        return tags
 
     def __len__(self) -> int:
         """Return the number of fitted members."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._parameters import check_choice, check_class_weight, check_number
 from fuselearn.base import ClassifierBase, predict_samples, train_one
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners.svm import KERNELS, PROBABILITIES, SCALINGS, SVMLearner, SVMSettings
+from fuselearn.learners.svm import KERNELS, PROBABILITIES, SCALINGS, SVMLearner
 
 
 class SVMClassifier(ClassifierBase):
@@ -113,11 +113,7 @@ class SVMClassifier(ClassifierBase):
         """Return scikit-learn's tags of the estimator."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
-        tags.input_tags.sparse = True
         return tags
-
-    def _check_parameters(self) -> None:
-        self._engine_settings()
 
     def _train(self, problem: Problem) -> Trained:
         return train_one(problem, int(problem.rng.integers(2**31)))
@@ -144,8 +140,7 @@ class SVMClassifier(ClassifierBase):
         """Bind a table to the SVM engine."""
         return SVMLearner(X, self, n_threads)
 
-    def _engine_settings(self) -> SVMSettings:
-        """Check the parameters and return them as the engine takes them."""
+    def _check_parameters(self) -> None:
         check_number("C", self.C, 0.0)
         if self.C == 0:
             raise ValueError("C must be above 0, not 0.")
@@ -156,5 +151,3 @@ class SVMClassifier(ClassifierBase):
         if self.scaling is not None:
             check_choice("scaling", self.scaling, SCALINGS)
         check_class_weight(self.class_weight)
-        gamma = None if self.gamma is None else float(self.gamma)
-        return SVMSettings(self.kernel, float(self.C), gamma, self.probability)

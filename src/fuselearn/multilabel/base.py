@@ -120,7 +120,7 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         self._check_base()
         X = self._check_table(X, reset=True)
         Y = self._read_labels(y, X.shape[0])
-        weights = read_weights(sample_weight, X, X.shape[0])
+        weights = read_weights(sample_weight, X.shape[0])
         learner = self._bind(X, count_threads(self.n_jobs))
         problem = self._fit_bound(learner, X, Y, weights, rule.needs_scores)
         self.rule_ = self._fit_rule(rule, Y, weights, lambda: problem)
@@ -173,7 +173,7 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
             if Y.shape[1] != self.n_labels_:
                 raise ValueError(f"y has {Y.shape[1]} label(s), but the model was fitted on {self.n_labels_}.")
             check_same_labels(label_names(y), self.labels_, "y has labels of other names or order than in fit")
-            weights = read_weights(sample_weight, X, len(Y))
+            weights = read_weights(sample_weight, len(Y))
             rule = other._fit_rule(rule, Y, weights, lambda: other._bind_again(X, Y, weights))
         other.rule_ = rule
         return other
@@ -396,8 +396,8 @@ def list_accepting_unknown() -> list[str]:
 
 def check_settings(base: Any) -> None:
     """Raise an error for parameters of a base estimator that the core cannot have, before any work is done."""
-    if hasattr(base, "_engine_settings"):
-        base._engine_settings()
+    if hasattr(base, "_bind_table"):
+        base._check_parameters()
 
 
 def find_constants(Y: Labels) -> npt.NDArray[np.float64]:

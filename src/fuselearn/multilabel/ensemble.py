@@ -30,9 +30,9 @@ from fuselearn._parameters import (
 )
 from fuselearn._progress import ProgressLines
 from fuselearn.base import prepare_samples
-from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import WEIGHTINGS
-from fuselearn.fusion.problem import Output, never_stop, output_of
+from fuselearn.fusion.problem import OutOfBag, Output, never_stop, output_of
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, fix_constants

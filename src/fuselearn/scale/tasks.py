@@ -282,7 +282,7 @@ def _read_weights(sample_weight: Any, n_samples: int) -> Weights:
         return np.ones(n_samples)
     if len(sample_weight) == n_samples and not np.any(sample_weight):  # those of other parts may count
         return np.zeros(n_samples)
-    return check_weights(sample_weight, None, n_samples)
+    return check_weights(sample_weight, n_samples)
 
 
 def _read_matrix(number: int, X: Any, coder: TableCoder) -> npt.NDArray[np.float64]:

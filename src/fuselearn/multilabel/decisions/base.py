@@ -63,7 +63,7 @@ class DecisionRule(BaseEstimator):
         table, truth = read_scores(scores), read_partial_labels(Y, "Y")
         if table.shape != truth.shape:
             raise ValueError(f"scores and Y must have the same shape, not {table.shape} and {truth.shape}.")
-        weights = read_weights(sample_weight, table, len(table))
+        weights = read_weights(sample_weight, len(table))
         weights = np.ones(len(table)) if weights is None else weights
         is_labeled = (truth != UNKNOWN).any(axis=1)
         if not is_labeled.any():

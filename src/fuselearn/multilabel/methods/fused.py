@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads, seed_estimator
 from fuselearn._progress import ProgressLines
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.members import SharedLearners
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import has_missing

@@ -12,7 +12,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fuselearn._compat import take_rows
 from fuselearn._parameters import check_choice, check_number, check_whole_number, count_threads
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion import Problem, Trained
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import Bound, LabelModel, Learner
 from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import NumberEncoder

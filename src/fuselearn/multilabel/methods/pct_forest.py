@@ -24,7 +24,8 @@ from fuselearn._parameters import (
 )
 from fuselearn.base import validate_numbers
 from fuselearn.ensembles.cart import CATEGORY_RULES
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion import Problem, Trained
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import Learner, count_all_samples
 from fuselearn.learners.learner import Counts
 from fuselearn.learners.trees import grow_tree, make_label_target
