@@ -25,10 +25,10 @@ from fuselearn.fusion.members import LEAST_PROBABILITY
 from fuselearn.io.onnx_graph import Categories, Graph, add_inputs, add_is_largest, declare, finish_model
 from fuselearn.io.onnx_models import SumExporter, add_label_scores, add_log_odds, read_categories
 from fuselearn.learners import LabelTrees, TreeModel
+from fuselearn.multilabel import decisions as rules
 from fuselearn.multilabel.base import MultilabelBase
-from fuselearn.multilabel.decisions import rules
-from fuselearn.multilabel.decisions.sets import LEAST_PROBABILITY as SET_BOUND
-from fuselearn.multilabel.decisions.thresholds import LabelThresholds, LearnedThreshold
+from fuselearn.multilabel.decisions import LEAST_PROBABILITY as SET_BOUND
+from fuselearn.multilabel.decisions import LabelThresholds, LearnedThreshold
 from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
 
 

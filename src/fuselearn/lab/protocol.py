@@ -216,7 +216,7 @@ def _run_method(
             scores = score_classes(truth, predicted, len(task.names), probabilities)
         else:
             scores = score_labels(truth, predicted, probabilities)
-            by_label = label_scores(pd.DataFrame(truth, columns=task.names), predicted, probabilities)
+            by_label = label_scores(pd.DataFrame(truth, columns=task.names), predicted, probabilities, empty=1.0)
     except Exception as error:
         return _failure(task, method, error)
     return Result(

@@ -131,7 +131,7 @@ def score_labels(
         raise ValueError(f"predicted must hold 0 and 1 in the shape {truth.shape}; it has the shape {predicted.shape}.")
     # Measures that classes have, too, are called as for classes.
     called = {"subset_accuracy": "accuracy", "macro_auc": "auc"}
-    found = multilabel_scores(truth, predicted, probabilities)
+    found = multilabel_scores(truth, predicted, probabilities, empty=1.0)
     scores = {called.get(name, name): float(value) for name, value in found.items() if not np.isnan(value)}
     if probabilities is not None:
         scores["log_loss"] = float(metrics.log_loss(truth.ravel(), probabilities.ravel()))

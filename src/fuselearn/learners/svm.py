@@ -17,6 +17,7 @@ in one fold.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -40,11 +41,12 @@ SCALINGS = ("standard", "minmax")
 LARGEST_COST = 1e15
 # New samples are predicted in parts that have so many kernel values to the training samples.
 KERNEL_VALUES = 2**26
+# Machines with more coefficients are not packed for the prediction of a few samples, which would take 100 MB.
+PACKED_VALUES = 2**23
 TOLERANCE = 1e-3
 MOST_PASSES = 1000
 SAMPLES_FOR_THREADS = 200
 # Of the cross-validation for Platt's sigmoid.
-PLATT_FOLDS = 5
 
 
 class Machines(NamedTuple):
@@ -84,12 +86,12 @@ class SVMLearner(Learner):
     # The engine deals copies of a sample to several folds, which then know each other's labels. That is made for drawn
     # samples; weights of the user are weights, whole numbers or not.
     counts_copies = False
-    bound_parameters = ("scaling",)
+    bound_parameters = ("scaling", "impute")
 
     def __init__(self, X: Any, estimator: Any, n_threads: int) -> None:
         estimator._check_parameters()
         self.estimator = estimator
-        self.encoder = NumberEncoder()
+        self.encoder = NumberEncoder(impute=estimator.impute)
         self.n_samples, self.n_features_in_ = X.shape
         self.table = KernelTable(self.encoder.fit_transform(X), scaling=estimator.scaling)
         self.n_threads = n_threads
@@ -201,7 +203,7 @@ class SVMLearner(Learner):
             drawn, C, copies = drawn / unit, C * unit, np.ones(len(drawn), dtype=np.int64)
         folds = None
         if probability == "platt":
-            folds = deal_folds(copies, PLATT_FOLDS, seed) * (drawn / copies)
+            folds = deal_folds(copies, self.estimator.cv, seed) * (drawn / copies)
         signs = np.where(labels[:, ~is_constant].T, 1.0, -1.0)
         solve = self._train_on_gram if self.table.has_gram(kernel) else self._train_on_features
         machines, decisions = solve(kernel, C, rows, signs, drawn.astype(np.float64), folds)
@@ -329,6 +331,69 @@ class LabelMachines(LabelModel):
         if self.probability == "platt":
             return -(machines.slopes * decisions + machines.offsets)
         return 2.0 * decisions
+
+
+class PackedMachines:
+    """The machines of several models of one table as sparse matrices, which score a few samples without a loop.
+
+    Parameters
+    ----------
+    models : list of LabelMachines
+    """
+
+    def __init__(self, models: Sequence[LabelMachines]) -> None:
+        self.table = models[0].table
+        n_machines = np.array([len(model.constants) for model in models])
+        first = np.cumsum(n_machines) - n_machines
+        n_all = int(n_machines.sum())
+        self.intercepts, self.slopes, self.offsets = np.zeros(n_all), np.zeros(n_all), np.zeros(n_all)
+        groups: dict[tuple[Kernel, bool], list[tuple[npt.NDArray[np.intp], Machines]]] = {}
+        for model, start in zip(models, first.tolist(), strict=True):
+            self.offsets[start : start + len(model.constants)] = np.where(model.constants > 0.0, -np.inf, np.inf)
+            if (machines := model.machines) is None:
+                continue
+            own = start + np.flatnonzero(~model.is_constant)
+            is_platt = model.probability == "platt"
+            self.intercepts[own] = machines.intercepts
+            self.slopes[own] = machines.slopes if is_platt else -2.0
+            self.offsets[own] = machines.offsets if is_platt else 0.0
+            groups.setdefault((model.kernel, machines.support is not None), []).append((own, machines))
+        self.groups = [
+            (
+                *key,
+                np.concatenate([own for own, _ in members]),
+                sparse.vstack([_as_sparse(one, self.table.n_rows) for _, one in members]),
+            )
+            for key, members in groups.items()
+        ]
+
+    @staticmethod
+    def can_pack(models: Sequence[Any]) -> bool:
+        """Return whether these are models of one table that has not been extended, and take little memory."""
+        return (
+            all(isinstance(one, LabelMachines) and one.probability != "sign" for one in models)
+            and len({id(one.table) for one in models}) == 1
+            and models[0].table is models[0].table.root
+            and sum(0 if one.machines is None else one.machines.coefficients.size for one in models) <= PACKED_VALUES
+        )
+
+    def scores(self, rows: KernelRows) -> Scores:
+        """Return the probabilities of all labels of all models, side by side."""
+        decisions = np.zeros((rows.n_rows, len(self.intercepts)))
+        rows = rows if rows.table.root is self.table else self.table.restrict_rows(rows)
+        for kernel, by_support, own, coefficients in self.groups:
+            products = (rows.values(kernel) if by_support else rows.features(kernel)) @ coefficients.T
+            decisions[:, own] = products.toarray() if sparse.issparse(products) else products
+        return expit(-(self.slopes * (decisions + self.intercepts) + self.offsets))
+
+
+def _as_sparse(machines: Machines, n_samples: int) -> sparse.csr_array:
+    """Return the coefficients of machines, one column for each training sample or feature, without zeros."""
+    coefficients = sparse.csr_array(machines.coefficients, dtype=np.float64)
+    if machines.support is None:
+        return coefficients
+    parts = coefficients.data, machines.support[coefficients.indices], coefficients.indptr
+    return sparse.csr_array(parts, shape=(coefficients.shape[0], n_samples))
 
 
 class ClassMachines(Model):

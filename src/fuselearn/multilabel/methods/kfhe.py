@@ -222,7 +222,7 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         if isinstance(base, type) or not (hasattr(base, "get_params") and is_classifier(base)):
             raise TypeError(f"estimator must be a multi-label classifier or None, not {show(base)}.")
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return MultilabelCloneLearner(X, self._base_estimator())
 
     def _train(self, problem: Problem) -> Trained:

@@ -236,7 +236,7 @@ class PCTForestClassifier(MultilabelEnsemble):
         if not check_flag("bootstrap", self.bootstrap) and self.max_samples != 1.0:
             raise ValueError(f"max_samples={self.max_samples!r} has no effect with bootstrap=False; leave it at 1.0.")
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return LabelTable(X, n_threads)
 
     def _pose(self, problem: Problem) -> Problem:

@@ -133,7 +133,7 @@ class ThresholdedClassifier(MultilabelBase):
                 "probabilities."
             )
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return MultilabelCloneLearner(X, self.estimator, keep_seeds=True)
 
     def _train(self, problem: Problem) -> Trained:
