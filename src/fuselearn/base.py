@@ -133,6 +133,11 @@ class EstimatorBase(BaseEstimator):
     _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
     _fused_: WeightedSum
 
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether each model is trained on a bag of its own, so that out-of-bag scores are held-out scores."""
+        return False
+
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: an ensemble takes what its base estimator takes."""
         tags, base = super().__sklearn_tags__(), getattr(self, "estimator", None)
@@ -191,7 +196,6 @@ class ClassifierBase(ClassifierMixin, EstimatorBase):
 
     class_weight: Any = None
     classes_: npt.NDArray[Any]
-    _leaves_out = False  # whether each model is trained on a bag of its own, so that out-of-bag scores are held out
     _shares_table = True  # whether ``_train`` trains on the table that it gets, which others may be trained on, too
 
     @reset_on_failure

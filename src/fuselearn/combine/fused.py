@@ -87,7 +87,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         four folds for other members, two from 5,000 samples on; if ``fit`` is passed groups, folds that keep them
         together. With a number, all members are measured on so many folds.
     verbose : int, default=0
-        1 prints a line after the measurement of each member, with the time left.
+        1 prints what will be measured, and a line after each member, at least every 30 seconds, with the time left.
     random_state : int, RandomState or None, default=None
         Seed of the folds and of the default members. Members that are passed keep their own.
     n_jobs : int or None, default=None
@@ -280,7 +280,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             delayed(_hold_out)(training, member, splits, out_of_bag) for member in members
         )
         progress = ProgressLines(type(self).__name__, self.verbose, len(members), noun="members measured")
-        measured = list(progress.follow(measuring))
+        means = "out of bag or " if out_of_bag else ""
+        plan = f"Measuring {len(members)} members on {len(classes):,} samples, {means}by {len(splits)} folds."
+        measured = list(progress.follow(measuring, plan))
         self.left_out_ = _leave_out_failures(members, measured)
         working = [one for one in measured if isinstance(one, Measured)]
         notes = _note_preparations(working, training.data.X)
@@ -352,6 +354,7 @@ class MemberTraining:
         model, problem = self._pose(member)
         if out_of_bag and model._leaves_out:
             fitted, trained = self._fit_bound(member, out_of_bag=True)
+            assert trained.out_of_bag is not None, "the problem asked for out-of-bag scores"
             scores = trained.out_of_bag.mean()
             if not np.isnan(scores).any():  # a few models may all have been trained on a sample
                 return clip_probabilities(scores), fitted

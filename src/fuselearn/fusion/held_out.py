@@ -92,7 +92,7 @@ def list_splits(cv: Any, n_samples: int, y: npt.NDArray[Any], groups: Any = None
     [(array([0]), array([1]))]
     """
     if groups is not None and (cv is None or isinstance(cv, int | np.integer)):
-        return _split_groups(y, cv or N_FOLDS, groups, stratified=classifier and y.ndim == 1, seed=None)
+        return _split_groups(y, int(cv or N_FOLDS), groups, stratified=classifier and y.ndim == 1, seed=None)
     splits = call_splitter(check_cv(cv, y, classifier=classifier), np.empty((n_samples, 0)), y, groups)
     pairs = [(_as_indices(inside, n_samples), _as_indices(outside, n_samples)) for inside, outside in splits]
     if not any(len(outside) for _, outside in pairs):
