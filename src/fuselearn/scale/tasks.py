@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_array
+from sklearn.utils import check_array, column_or_1d
 
 from fuselearn import _core
 from fuselearn._core import (
@@ -189,6 +189,14 @@ def sum_fingerprint(part: Part) -> tuple[None, int]:
     """Return a sum that is another one if samples, classes or weights are, or if they stand in another order."""
     of_sample = part.codes.sum(axis=1) + part.target + part.weights
     return None, sum_units(draw_uniforms(FINGERPRINT_SEED, part.first, len(part.codes)) * of_sample)
+
+
+def weigh_correct(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
+    """Return the weight of the samples of a part whose class a model predicts, and that of all."""
+    labels = column_or_1d(y)
+    weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    is_correct = model.predict(X) == labels if len(labels) else np.zeros(0)
+    return float(weights @ is_correct), float(weights.sum())
 
 
 def divide_weights(source: Any, divisor: float | None) -> Weights:
