@@ -343,6 +343,6 @@ def test_a_line_is_printed_after_each_measurement(wine, capsys):
 
 
 def test_the_default_members_are_of_the_size_and_of_the_seed_asked_for(wine):
-    members = {member.name: member.estimator for member in default_members(7, 3)}
+    members = {member.name: member.estimator for member in default_members(7, 3, 178)}
     assert {member.random_state for member in members.values()} == {3}
     assert {member.n_estimators for name, member in members.items() if "svm" not in name} == {7}

@@ -265,7 +265,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
         if self.estimators is None:
             seed = int(make_generator(self.random_state).integers(2**31))
-            members = default_members(self.n_estimators, seed)
+            members = default_members(self.n_estimators, seed, data.X.shape[0])
             passed = {} if data.weights is None else {"sample_weight": data.weights}
             data = data._replace(members=[member._replace(passed=passed) for member in members])
         return MemberTraining(data, self._classes_)
@@ -433,13 +433,11 @@ def _hold_out(training: MemberTraining, member: Member, splits: Splits, out_of_b
         if not np.isfinite(scores[held_out_samples(splits, len(scores))[0]]).all():
             raise ValueError("its probabilities are not finite")
     except Exception as error:  # whatever a foreign classifier raises
-        model, n_samples = member.estimator, training.data.X.shape[0]
+        model = member.estimator
         takes_it = hasattr(model, "predict_proba") and not set(member.passed or {}) - {"sample_weight"}
         if isinstance(model, PreparedClassifier) or not takes_it or not has_missing(training.data.X):
             return error
-        imputed = _hold_out(
-            training, member._replace(estimator=PreparedClassifier(model, n_samples)), splits, out_of_bag
-        )
+        imputed = _hold_out(training, member._replace(estimator=PreparedClassifier(model)), splits, out_of_bag)
         return imputed if isinstance(imputed, Measured) else error
     return Measured(member, scores, time.perf_counter() - started, fitted)
 
@@ -464,17 +462,18 @@ def _note_preparations(measured: list[Measured], X: Any) -> list[str]:
         model, own = one.member.estimator, []
         if model in prepared and is_missing:
             own.append("missing values imputed")
-        if model in prepared and X.shape[0] > model.max_samples:
-            own.append(f"trained on {model.max_samples:,} of {X.shape[0]:,} samples")
+        if model in prepared and model.max_samples < 1:
+            own.append(f"trained on {round(model.max_samples * X.shape[0]):,} of {X.shape[0]:,} samples")
         notes.append(", ".join(own))
     for note in dict.fromkeys(filter(None, notes)):
         names = ", ".join(repr(one.member.name) for one, own in zip(measured, notes, strict=True) if own == note)
-        warnings.warn(f"Members {names}: {note}. describe() lists them.", UserWarning, stacklevel=4)
+        warnings.warn(f"Members {names}: {note}.", UserWarning, stacklevel=4)
     return notes
 
 
-def default_members(n_estimators: int, seed: int) -> list[Member]:
+def default_members(n_estimators: int, seed: int, n_samples: int) -> list[Member]:
     """List the members of a `FusedClassifier` that was given none; the ensembles have ``n_estimators`` trees."""
+    svm_fraction = min(1.0, MOST_SVM_SAMPLES / n_samples)
     size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
     members = [
         Member("kfhe", ensembles.KFHEClassifier(**size)),
@@ -486,9 +485,7 @@ def default_members(n_estimators: int, seed: int) -> list[Member]:
     ]
     machines = {"svm": "rbf", "svm_linear": "linear"}
     members += [
-        Member(
-            name, PreparedClassifier(ensembles.SVMClassifier(kernel=kernel, random_state=seed), MOST_SVM_SAMPLES, seed)
-        )
+        Member(name, PreparedClassifier(ensembles.SVMClassifier(kernel=kernel, random_state=seed), svm_fraction, seed))
         for name, kernel in machines.items()
     ]
     return members

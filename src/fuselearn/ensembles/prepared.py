@@ -21,13 +21,13 @@ class PreparedClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-    max_samples : int
-        Maximum number of samples to train on. Of more, a sample stratified by class is drawn.
+    max_samples : float, default=1.0
+        Fraction of the samples to train on, which are drawn by class.
     random_state : int, RandomState or None, default=None
         Seed of that sample.
     """
 
-    def __init__(self, estimator: Any, max_samples: int, random_state: Any = None) -> None:
+    def __init__(self, estimator: Any, max_samples: float = 1.0, random_state: Any = None) -> None:
         self.estimator = estimator
         self.max_samples = max_samples
         self.random_state = random_state
@@ -42,7 +42,7 @@ class PreparedClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: npt.NDArray[Any], sample_weight: Weights | None = None) -> Self:
         """Learn the medians of all samples and train the classifier on some."""
         self.imputer_ = MedianImputer().fit(X)
-        chosen = stratified_sample(y, self.max_samples, make_generator(self.random_state))
+        chosen = stratified_sample(y, round(self.max_samples * len(y)), make_generator(self.random_state))
         weights = {} if sample_weight is None else {"sample_weight": sample_weight[chosen]}
         X = self.imputer_.transform(X if len(chosen) == len(y) else take_rows(X, chosen))
         self.estimator_ = clone(self.estimator).fit(X, y[chosen], **weights)
