@@ -14,7 +14,7 @@ from fuselearn.cli.commands import ClassMetric, LabelMetric
 from fuselearn.cli.main import app
 from fuselearn.cli.methods import ForLabels, make_model
 from fuselearn.datasets import make_digit_pairs
-from fuselearn.lab.scoring import SCORES
+from fuselearn.lab.suites import SCORES
 from fuselearn.multilabel import FusedMultilabelClassifier
 
 ONE_MODEL = {
