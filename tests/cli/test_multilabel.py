@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 from fuselearn import load
 from fuselearn.cli.commands import ClassMetric, LabelMetric
 from fuselearn.cli.main import app
-from fuselearn.cli.methods import ForLabels, make_model
+from fuselearn.cli.training import _make_model as make_model
 from fuselearn.datasets import make_digit_pairs
+from fuselearn.lab.methods import METHODS
 from fuselearn.lab.scoring import SCORES
 from fuselearn.multilabel import FusedMultilabelClassifier
 
@@ -21,6 +22,7 @@ ONE_MODEL = {
     *("homer", "cc", "2br", "clr", "plst", "lift", "br"),
     *("label-powerset", "pruned-sets", "rakel", "mlknn", "brknn"),
 }
+OURS = [name for name, path in METHODS["multilabel"].items() if path.startswith("fuselearn.")]
 WRONG = [(3, "digit_1"), (40, "digit_5"), (77, "digit_0")]
 
 
@@ -49,7 +51,7 @@ def small(method):
     return ["-m", method, *([] if method in ONE_MODEL else ["--set", "n_estimators=2"]), "--holdout", 0, "-j", 1]
 
 
-@pytest.mark.parametrize("method", get_args(ForLabels))
+@pytest.mark.parametrize("method", OURS)
 def test_every_method_trains_and_predicts(method):
     run("train", "digits.csv", "--labels", 3, *small(method), "-o", "m.fuse")
     said = json.loads(run("predict", "m.fuse", "digits.csv", "-o", "p.csv", "--json").stdout)
@@ -61,7 +63,7 @@ def test_every_method_trains_and_predicts(method):
 
 
 def test_settings_reach_the_base_learner():
-    model = make_model("eps", ["estimator__C=10", "n_estimators=3"], 0, 1, for_labels=True)
+    model = make_model("eps", "multilabel", ["estimator__C=10", "n_estimators=3"], 0, 1)
     assert model.get_params()["estimator__C"] == 10
 
 

@@ -8,8 +8,7 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
-from fuselearn.cli.outputs import Force, Kind, Output, check_output
+from fuselearn.cli.guarding import REPORT, Force, check_output, leave, sentences
 from fuselearn.cli.reading import (
     Labels,
     Reading,
@@ -17,11 +16,11 @@ from fuselearn.cli.reading import (
     TableFile,
     Target,
     TrustClasses,
+    check_target,
     explain,
     input_files,
     listed,
     reads_table,
-    refuse_measurements,
 )
 from fuselearn.cli.running import STORE, is_finished, run, wide_console
 
@@ -130,10 +129,10 @@ def compare(
     from fuselearn.lab.methods import make_method
 
     levels = _fractions(noise)
-    with sentences(), wrong_use():
+    with sentences():
         cleaning = reading.cleaner_options
         table = Table.of(file, target, reading=reading.text_options, cleaning=cleaning, labels=labels)
-        refuse_measurements(table.data, file, trusted=classes)
+        check_target(table.data, file, classes)
         task = table.data.task
         for_labels = task == "multilabel"
         for name in method or ():
@@ -141,7 +140,7 @@ def compare(
         metrics = get_args(LabelMetric if for_labels else ClassMetric)
         if metric not in metrics:
             kind = "several labels per sample" if for_labels else "one class per sample"
-            leave(f"{file} has {kind}; --metric must be one of {', '.join(metrics)}, not {metric}.", WRONG_USE)
+            leave(f"{file} has {kind}; --metric must be one of {', '.join(metrics)}, not {metric}.")
         suite = table_suite(
             table, methods=method, noise=levels, noise_kind=noise_kind, repeats=repeats, folds=folds, seed=seed
         )
@@ -176,8 +175,8 @@ def report(
     """
     from fuselearn.lab import write_report
 
-    with sentences(), wrong_use():
-        check_output(Output(output, Kind.REPORT), [store], force=force)
+    with sentences():
+        check_output(output, REPORT, [store], force=force)
         path = write_report(store, output, suite=suite)
     typer.echo(f"Report written to {path.resolve()}")
 
@@ -230,7 +229,7 @@ def spell(context: typer.Context) -> str:
 
 def _checked(jobs: int) -> int:
     if jobs == 0 or jobs < -1:
-        leave(f"--jobs must be a positive integer, or -1 for all processors; got {jobs}.", WRONG_USE)
+        leave(f"--jobs must be a positive integer, or -1 for all processors; got {jobs}.")
     return jobs
 
 
@@ -238,4 +237,4 @@ def _fractions(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        leave(f"--noise must be fractions separated by commas, such as 0,0.1,0.2; got {text!r}.", WRONG_USE)
+        leave(f"--noise must be fractions separated by commas, such as 0,0.1,0.2; got {text!r}.")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fuselearn.cli.commands import spell
-from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
-from fuselearn.cli.outputs import SUSPECT_COLUMNS, Force, Kind, Output, check_output
-from fuselearn.cli.progress import spinner
+from fuselearn.cli.guarding import AUDIT, SUSPECT_COLUMNS, SUSPECTS, Force, check_output, leave, sentences
+from fuselearn.cli.progress import working
 from fuselearn.cli.reading import (
     Json,
     Labels,
@@ -22,19 +21,19 @@ from fuselearn.cli.reading import (
     Target,
     Threads,
     TrustClasses,
+    check_target,
     describe,
     explain,
     input_files,
+    list_leaks,
     listed,
     reads_table,
-    refuse_measurements,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fuselearn.diagnosis import LabelAudit
-    from fuselearn.multilabel.statistics import LabelStatistics
 
 __all__ = ["audit", "info"]
 
@@ -68,36 +67,37 @@ def info(
     """
     from fuselearn.io import read_header
 
-    statistics = None
-    with sentences(), wrong_use():
+    with sentences():
         if TABLE_ENDINGS & set(file.suffixes[-2:]):
             said, statistics = _describe_table(file, target, labels, reading)
+            lines = _table_lines(said)
         else:
-            said = read_header(file)
+            said, statistics = read_header(file), ""
+            lines = _model_lines(said)
     if as_json:
         typer.echo(json.dumps(said))
         return
-    for name, text in (_model_lines(said) if "model" in said else _table_lines(said)).items():
-        if text is not None:
-            typer.echo(f"{name:12} {text}")
-    if statistics is not None:
+    for name, text in lines.items():
+        typer.echo(f"{name:12} {text}")
+    if statistics:
         typer.echo(f"\n{statistics}")
 
 
-def _model_lines(header: dict[str, Any]) -> dict[str, str | None]:
-    shape = header.get("training_shape")
+def _model_lines(header: dict[str, Any]) -> dict[str, str]:
+    known: dict[str, Any] = dict.fromkeys(("classes", "labels", "columns", "left_out"), ()) | header
     versions = (f"{name} {version}" for name, version in header.get("versions", {}).items())
-    return {
+    lines = {
         "model": header.get("model"),
-        "trained on": f"{shape[0]} samples, {shape[1]} features" if shape else None,
+        "trained on": "{} samples, {} features".format(*header.get("training_shape", ("", ""))),
         "saved": header.get("date"),
         "by": ", ".join([f"fuselearn {header.get('fuselearn')}", *versions]),
-        "classes": listed(header["classes"]) if "classes" in header else None,
-        "labels": listed(header["labels"]) if "labels" in header else None,
-        "columns": listed(map(_spell_column, header.get("columns", []))),
-        "left out": listed(header["left_out"]) if header.get("left_out") else None,
-        "file format": header.get("format"),
+        "classes": listed(known["classes"]),
+        "labels": listed(known["labels"]),
+        "columns": listed(map(_spell_column, known["columns"])),
+        "left out": listed(known["left_out"]),
+        "file format": str(header.get("format")),
     }
+    return {name: text for name, text in lines.items() if text and text != " samples,  features"}
 
 
 def _spell_column(column: dict[str, Any]) -> str:
@@ -108,49 +108,50 @@ def _spell_column(column: dict[str, Any]) -> str:
     return name if kind in (None, "number") and not words else f"{name} ({kind}{words})"
 
 
-def _describe_table(
-    file: Path, target: str | None, labels: str | None, reading: Reading
-) -> tuple[dict[str, Any], LabelStatistics | None]:
-    """Describe how `train` would read the columns of a table, and its labels, if samples have several."""
+def _describe_table(file: Path, target: str | None, labels: Any, reading: Reading) -> tuple[dict[str, Any], str]:
+    """Describe how `train` would read the columns of a table; also its labels in words, if samples have several."""
+    from fuselearn.datasets import Dataset
     from fuselearn.datasets.tables import find_target, is_sparse
     from fuselearn.multilabel import describe_labels
 
     table, cleaner = reading.read(file)
     found = find_target(table, target, labels)
     features = [name for name in table.columns if found is None or name not in found.columns]
-    if is_sparse(table, cleaner.choose(features, "the table")):
+    chosen = cleaner.choose(features, "the table")
+    if is_sparse(table, chosen):
+        X = table.matrix(chosen)
         about = {"type": "number", "used": True, "missing": 0, "note": None}
         columns = [{"name": name, **about} for name in features]
     else:
         frame = table.frame(features)
+        X = cleaner.fit_transform(frame)
+        missing = frame.isna().sum()
         columns = [
             {
                 "name": column.name,
                 "type": column.kind,
                 "used": column.is_feature,
-                "missing": int(frame[column.name].isna().sum()),
+                "missing": int(missing[column.name]),
                 "note": describe(column),
             }
-            for column in cleaner.fit(frame).columns_
+            for column in cleaner.columns_
         ]
     said: dict[str, Any] = {"file": str(file), "rows": table.n_rows, "columns": columns}
     if found is None:
-        return said, None
+        return said, ""
     y = found.read(table)
+    said["leaks"] = list_leaks(Dataset(X, y, file.stem, "", str(file), chosen if is_sparse(table, chosen) else ()))
     if found.labels is None:
         classes = {str(name): int(count) for name, count in y.value_counts().items()}
-        return said | {"target": {"name": y.name, "classes": classes}}, None
+        return said | {"target": {"name": y.name, "classes": classes}}, ""
     statistics = describe_labels(y)
-    about = {**_finite(statistics.summary()), "by_label": _finite(statistics.to_frame().T.to_dict())}
-    return said | {"labels": about}, statistics
+    by_label = {name: _finite(values) for name, values in statistics.to_frame().T.to_dict().items()}
+    return said | {"labels": {**_finite(statistics.summary()), "by_label": by_label}}, str(statistics)
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
     """Replace NaN, which JSON does not know, by None."""
-    return {
-        name: _finite(value) if isinstance(value, dict) else None if value != value else value
-        for name, value in values.items()
-    }
+    return {name: None if value != value else value for name, value in values.items()}
 
 
 def _table_lines(said: dict[str, Any]) -> dict[str, str]:
@@ -162,6 +163,8 @@ def _table_lines(said: dict[str, Any]) -> dict[str, str]:
         lines["target"] = f"{said['target']['name']}: {len(classes)} classes, {sizes}"
     if labels:
         lines["labels"] = listed(labels)
+    if said.get("leaks"):
+        lines["warning"] = " ".join(said["leaks"])
     if len(columns) > MOST_COLUMNS:
         columns = [column for column in columns if column["note"] or column["missing"] or column["type"] != "number"]
         lines["numbers"] = f"{len(said['columns']) - len(columns)} columns without missing values"
@@ -215,21 +218,22 @@ def audit(
     from fuselearn.diagnosis import audit_labels
     from fuselearn.lab.audit_page import render_audit
 
-    with sentences(), wrong_use():
-        for path, kind in ((output, Kind.SUSPECTS), (html, Kind.AUDIT)):
+    with sentences():
+        for path, kind in ((output, SUSPECTS), (html, AUDIT)):
             if path is not None:
-                check_output(Output(path, kind), input_files(file, labels), force=force)
+                check_output(path, kind, input_files(file, labels), force=force)
         if output is not None and html is not None and output.resolve() == html.resolve():
-            leave(f"{output} is named twice: the list and the page need different files.", WRONG_USE)
-        table, cleaner = reading.read(file)
-        data = split_table(table, target, labels, cleaner).dense()
-        refuse_measurements(data, file, trusted=classes)
+            leave(f"{output} is named twice: the list and the page need different files.")
+        index = reading.index
+        with working(f"Reading {file}"):
+            table, cleaner = reading.read(file)
+            data = split_table(table, target, labels, cleaner).dense()
+            names = None if index is None else table.frame([index])[index]
+        check_target(data, file, classes, quiet=True)
         if not as_json:
             explain(cleaner)
-        with spinner(f"Auditing {data.y.size:,} labels"):
+        with working(f"Auditing {data.y.size:,} labels"):
             found = audit_labels(data.X, data.y, n_repeats=repeats, random_state=seed, n_jobs=jobs)
-        index = reading.index
-        names = None if index is None else table.frame([index])[index]
         text = _list(found, index, names, every=every).to_csv(index=False, float_format="%.6g", lineterminator="\n")
         if output is not None:
             with replacing(output) as out:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fuselearn.cli import commands, inspecting, models
+from fuselearn.cli import commands, inspecting, predicting, training
 
 __all__ = ["app"]
 
@@ -25,11 +25,11 @@ app.command()(commands.demo)
 app.command()(commands.compare)
 app.command()(commands.report)
 app.command()(commands.methods)
-app.command()(models.train)
-app.command()(models.predict)
+app.command()(training.train)
+app.command()(predicting.predict)
 app.command()(inspecting.audit)
 app.command()(inspecting.info)
-app.command()(models.export)
+app.command()(predicting.export)
 
 
 def _version(wanted: bool) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fuselearn.cli.errors import FAILED, WRONG_USE, leave, sentences
-from fuselearn.cli.outputs import check_output, run_outputs
+from fuselearn.cli.guarding import FAILED, REPORT, SUMMARY, check_output, leave, sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,9 +60,9 @@ def run(
     from fuselearn.lab.report import collect, render
 
     path, summary, report = folder / STORE, folder / "summary.csv", folder / "report.html"
-    with sentences(f"Finished results are kept in {path}; resume with: {command}"):
-        for output in run_outputs(report, summary):
-            check_output(output, inputs, force=force)
+    with sentences(f"Finished results are kept in {path}; resume with: {command}", wrong_use=()):
+        check_output(report, REPORT, inputs, force=force)
+        check_output(summary, SUMMARY, inputs, force=force)
         if fresh:
             forget(path)
         folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +70,7 @@ def run(
             try:
                 run_suite(suite, store, n_jobs=jobs)
             except StoreError as error:
-                leave(f"{error} Use --fresh to discard the old results.", WRONG_USE)
+                leave(f"{error} Use --fresh to discard the old results.")
             material = collect(store, suite.name)
         material.summary.round(6).to_csv(summary, index=False, lineterminator="\n")
         print_scores(material, metric)

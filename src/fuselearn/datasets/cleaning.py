@@ -106,6 +106,11 @@ class Column:
         """Whether the column is a feature."""
         return self.kind not in ("identifier", "text", "dropped")
 
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the cells are used as they are."""
+        return self.kind in ("number", "category") and not self.as_text
+
 
 class TableCleaner(TransformerMixin, BaseEstimator):
     """Turn the raw columns of a DataFrame into numbers and categories, and drop those that are not features.
@@ -244,7 +249,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
     @property
     def is_idle(self) -> bool:
         """Whether all columns are used unchanged, so that a model needs no cleaner."""
-        return all(column.kind in ("number", "category") and not column.as_text for column in self.columns_)
+        return all(column.is_unchanged for column in self.columns_)
 
     @property
     def left_out(self) -> list[str]:

@@ -16,7 +16,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
-__all__ = ["METHODS", "Contender", "Variant", "format_settings", "import_method", "make_contenders", "make_method"]
+__all__ = [
+    "METHODS", "Contender", "Variant", "estimate_fused_seconds", "format_settings", "import_method", "make_contenders",
+    "make_method", "read_value",
+]  # fmt: skip
 
 METHODS: Mapping[str, Mapping[str, str]] = {
     "multiclass": {
@@ -63,6 +66,8 @@ METHODS: Mapping[str, Mapping[str, str]] = {
 """By task, the import path of the class behind each short name."""
 NUMBERS_ONLY = ("RotationForestClassifier",)
 """The library's classifiers that take categories for numbers."""
+SVM_SECONDS, FOREST_SECONDS, CLASSES_THAT_DOUBLE = 1e-7, 8e-5, 18
+"""What a fused fit takes of one processor for each pair of samples, for each sample and root of a feature."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -197,6 +202,30 @@ def _read_settings(text: str) -> dict[str, Any]:
         return {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"The settings of a method must be NAME=VALUE, separated by commas; got ({text}.") from error
+
+
+def read_value(text: str) -> Any:
+    """Parse a number, None, True or False; anything else is text.
+
+    Examples
+    --------
+    >>> read_value("0.5"), read_value("None"), read_value("linear")
+    (0.5, None, 'linear')
+    """
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def estimate_fused_seconds(n_samples: int, n_features: int, n_classes: int, n_threads: int) -> float:
+    """Estimate the time of a fit of `FusedClassifier`, from fits of 1,000 to 10,000 samples.
+
+    SVMs take the square of at most 5,000 samples; forests look at the root of the number of features in each node.
+    """
+    svms = min(n_samples, 5_000) ** 2
+    forests = n_samples * n_features**0.5 * (1 + n_classes / CLASSES_THAT_DOUBLE)
+    return (SVM_SECONDS * svms + FOREST_SECONDS * forests) / n_threads
 
 
 def _check_estimator(name: str, estimator: Any) -> None:
