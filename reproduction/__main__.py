@@ -61,7 +61,6 @@ def make_parser() -> ArgumentParser:
         if name == "kfhe":
             command.add_argument("--settings", type=Path, help="summary of kfhe-settings")
             command.add_argument("--per-repeat", type=Path, help="summary of a run with noise drawn in each repeat")
-            command.add_argument("--trace", action="store_true", help="train KFHE for figures 5 and 6 first")
         if name == "kfhe-homer":
             command.add_argument("--authors", type=Path, help="summary of kfhe-homer-authors")
             command.add_argument("--describe", action="store_true", help="compute statistics of the datasets first")
@@ -90,6 +89,9 @@ def run(chosen: Namespace) -> Path:
         run_suite(suite, store, estimators=make_methods(suite.methods, experiment.methods), n_jobs=chosen.jobs)
         summary = _write_files(store, suite, folder / "summary.csv")
         report = write_report(store, folder / "report.html", suite=suite.name)
+    if chosen.experiment == "kfhe":
+        traces = kfhe.trace_datasets(suite.datasets)
+        traces.to_csv(beside(summary, "traces"), index=False, lineterminator="\n")
     print(f"Report written to {report}")
     return summary
 
@@ -117,9 +119,6 @@ def write_page(chosen: Namespace, summaries: Sequence[Path]) -> Path:
         raise ValueError(f"The page of {chosen.experiment} is made from one summary; got {len(summaries)}.")
     (summary,) = summaries
     if chosen.experiment == "kfhe":
-        if chosen.trace:
-            traces = kfhe.trace_datasets()
-            traces.to_csv(beside(summary, "traces"), index=False, lineterminator="\n")
         return kfhe.write_page(summary, chosen.page, settings=chosen.settings, per_repeat=chosen.per_repeat)
     if chosen.experiment == "kfhe-homer":
         if chosen.describe:

@@ -19,20 +19,16 @@ from fuselearn.lab.figures import critical_difference
 from fuselearn.lab.statistics import PostHoc, average_ranks, friedman_posthoc, wilcoxon_test, win_tie_loss
 from fuselearn.multilabel import describe_labels
 from reproduction import pages
-from reproduction.pages import beside, join, read_costs, read_summary, signed
+from reproduction.homer_claims import CONTROL, DIGITS, PAPER_EIGHT, check_claims, compare_kinds_of_ranks
+from reproduction.pages import CheckedClaim, beside, count_holding, join, read_costs, read_summary, signed
 from reproduction.published import load_published
 
 __all__ = ["PAPER_EIGHT", "HomerReproduction", "make_page", "write_page"]
 
-PAPER_EIGHT = ("KFHE-HOMER", "E-HOMER", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT", "AdaBoost.MH")
-"""The methods of the paper's Table 3, with E-HOMER combined by majority vote."""
-CONTROL = "KFHE-HOMER"
 AUTHORS = ("KFHE-HOMER (authors)", "KFHE-HOMER (authors, scaled)")
 BY_MEAN = "E-HOMER (mean)"
 CLOSE = 0.03
 FAR = 0.1
-ALPHA = 0.05
-DIGITS = 4
 MARKS = ((0.01, "∗∗∗"), (0.05, "∗∗"), (0.1, "∗"))
 BETTER = "▲"
 REASONS = {
@@ -45,6 +41,21 @@ REASONS = {
     "default; a score of 0 on scene means that no label was predicted. Ours has 100 rounds.",
 }
 """Why a method of ours may be far from the paper's."""
+
+
+DESCRIPTIONS = {
+    "KFHE-HOMER": "a first HOMER on all samples and 100 on samples of twice the size, drawn by the weights; "
+    "clustering, k and kernel drawn for each",
+    "E-HOMER": "the majority vote of 100 such HOMERs on samples of twice the size, drawn evenly",
+    "ECC": "the vote of 100 chains in random order, each on a sample of twice the size and half of the features, with "
+    "the one threshold that gives as many labels per sample as in training",
+    "CC": "one chain in the order of the labels",
+    "HOMER-B": "one HOMER with balanced clusters, k = 3",
+    "HOMER-K": "one HOMER with clusters by k-means, k = 3",
+    "RF-PCT": "100 trees that split for all labels at once, with features drawn at every node",
+    "AdaBoost.MH": "100 rounds of decision stumps",
+}
+"""How each method runs."""
 
 
 class HomerReproduction:
@@ -129,6 +140,11 @@ class HomerReproduction:
         table = rows.pivot(index=["repeat", "fold"], columns="method", values="macro_f1")
         return wilcoxon_test(table[CONTROL], table[method]).p_value
 
+    def mark(self, dataset: str, method: str) -> str:
+        """Return the mark of a cell: the level at which one of the two is better, and whether it is the method."""
+        mark = _mark(self.wilcoxon(dataset, method))
+        return BETTER + mark if mark and self.ours.loc[dataset, method] > self.ours.loc[dataset, CONTROL] else mark
+
 
 def make_page(
     summary: pd.DataFrame,
@@ -162,16 +178,21 @@ def make_page(
     page : str
     """
     run = HomerReproduction(summary, folds)
+    claims = check_claims({"ours": run.ours[list(PAPER_EIGHT)], "ours, E-HOMER by mean": run.by_mean})
     return pages.render_page(
         "kfhe_homer.md",
         run=run,
         eight=PAPER_EIGHT,
         better=BETTER,
-        conclusions=_conclusions(run),
+        claims=claims,
+        kinds_of_ranks=compare_kinds_of_ranks(),
+        marks=_compare_marks(run),
+        printed_lines=_printed_cells(run),
+        described=[(method, DESCRIPTIONS[method]) for method in PAPER_EIGHT],
         distances=[f"{distance:.4f}" for distance in run.differences.abs().mean()],
         far=FAR,
         far_lines=_far_lines(run),
-        short=_in_short(run),
+        short=_in_short(run, claims),
         score_lines=_score_lines(run),
         rank_lines=[(method, run.ranks(PAPER_EIGHT)[method], run.paper_ranks[method]) for method in PAPER_EIGHT],
         pair_lines=_pair_lines(run),
@@ -248,7 +269,7 @@ def _as_printed(results: pd.DataFrame) -> pd.DataFrame:
     return results.assign(dataset=results["dataset"].replace("flags_ml", "flags"))
 
 
-def _in_short(run: HomerReproduction) -> list[str]:
+def _in_short(run: HomerReproduction, claims: Sequence[CheckedClaim]) -> list[str]:
     """State the result in a few sentences."""
     ranks, sizes = run.ranks(PAPER_EIGHT), run.differences[CONTROL].abs()
     place = 1 + int((ranks < ranks[CONTROL]).sum())
@@ -257,6 +278,8 @@ def _in_short(run: HomerReproduction) -> list[str]:
     order = join([f"{method} {rank:.2f}" for method, rank in ranks.items()])
     others = run.differences.drop(columns=CONTROL).abs().mean()
     said = [
+        f"Of the conclusions of the paper's text, {count_holding(claim.paper for claim in claims)} hold on its own "
+        f"printed means, and {count_holding(claim.ours['ours'] for claim in claims)} that can be checked on ours.",
         f"KFHE-HOMER has {first} average rank of the paper's eight methods: {ranks[CONTROL]:.2f}, "
         f"where the paper has {run.paper_ranks[CONTROL]:.2f}. The order is {order}.",
         f"KFHE-HOMER's mean absolute difference from the printed means is {sizes.mean():.4f}; counting only where ours "
@@ -282,15 +305,15 @@ def _in_short(run: HomerReproduction) -> list[str]:
 
 
 def _score_lines(run: HomerReproduction) -> list[tuple[str, list[str]]]:
+    ranks = run.ours[list(PAPER_EIGHT)].round(DIGITS).rank(axis=1, ascending=False)
     lines = []
     for dataset in run.datasets:
         cells = []
         for method in PAPER_EIGHT:
-            mark = "" if method == CONTROL else _mark(run.wilcoxon(dataset, method))
-            if mark and run.ours.loc[dataset, method] > run.ours.loc[dataset, CONTROL]:
-                mark = BETTER + mark
+            mark = "" if method == CONTROL else run.mark(dataset, method)
             score = f"{run.ours.loc[dataset, method]:.4f}{mark} ± {run.deviations.loc[dataset, method]:.3f}"
-            cells.append(f"{score} ({signed(run.differences.loc[dataset, method], 4)})")
+            difference = signed(run.differences.loc[dataset, method], 4)
+            cells.append(f"{score} ({ranks.loc[dataset, method]:g}; {difference})")
         lines.append((dataset, cells))
     return lines
 
@@ -299,32 +322,45 @@ def _mark(p_value: float) -> str:
     return next((mark for level, mark in MARKS if p_value <= level), "")
 
 
-def _conclusions(run: HomerReproduction) -> list[tuple[str, ...]]:
-    """Check the paper's conclusions: by its own means, by ours, and by ours with the mean of E-HOMER's scores."""
-    if run.pairs is None:
-        return []
-    tables = [run.paper, run.ours[list(PAPER_EIGHT)], run.by_mean]
-    checked = [None if table is None else _check(table) for table in tables]
+def _compare_marks(run: HomerReproduction) -> dict[str, int]:
+    """Compare the marks of Wilcoxon's test in the paper's Table 3 with ours."""
+    counts = dict.fromkeys(("the same", "the same direction at another level", "only one is marked", "reversed"), 0)
+    printed = load_published("kfhe_homer_scores")
+    for row in printed[printed["dataset"].isin(run.datasets) & (printed["method"] != CONTROL)].itertuples():
+        ours = run.mark(row.dataset, row.method)
+        theirs = _read_mark(row.versus_kfhe_homer)
+        if ours == theirs:
+            counts["the same"] += 1
+        elif not (ours and theirs):
+            counts["only one is marked"] += 1
+        elif ours.startswith(BETTER) != theirs.startswith(BETTER):
+            counts["reversed"] += 1
+        else:
+            counts["the same direction at another level"] += 1
+    return counts
+
+
+def _read_mark(printed: str) -> str:
+    """Return a mark of the paper, such as "worse at 0.01", as ours."""
+    if not printed:
+        return ""
+    direction, _, level = printed.split()
+    return (BETTER if direction == "better" else "") + _mark(float(level))
+
+
+def _printed_cells(run: HomerReproduction) -> list[tuple[str, list[str]]]:
+    """Return the paper's Table 3: mean, mark and rank on each dataset."""
+    printed = load_published("kfhe_homer_scores").set_index(["dataset", "method"])
     return [
         (
-            "KFHE-HOMER has the best average rank" if other == CONTROL else f"KFHE-HOMER is better than {other}",
-            *("" if one is None else one[other] for one in checked),
+            dataset,
+            [
+                f"{cell['score']:.4f}{_read_mark(cell['versus_kfhe_homer'])} ({cell['rank']:g})"
+                for cell in (printed.loc[dataset, method] for method in PAPER_EIGHT)
+            ],
         )
-        for other in PAPER_EIGHT
+        for dataset in run.datasets
     ]
-
-
-def _check(scores: pd.DataFrame) -> dict[str, str]:
-    """Say whether KFHE-HOMER has the best rank, and whether it is significantly better than each other method."""
-    ranks = average_ranks(scores, digits=DIGITS)
-    said = {CONTROL: f"{'yes' if ranks[CONTROL] == ranks.min() else 'no'}, {ranks[CONTROL]:.2f}"}
-    for row in friedman_posthoc(scores, digits=DIGITS).pairs.itertuples():
-        if CONTROL in (row.method, row.versus):
-            other = row.versus if row.method == CONTROL else row.method
-            is_ahead = ranks[CONTROL] < ranks[other]
-            yes = "yes" if row.p_corrected < ALPHA and is_ahead else "not significantly" if is_ahead else "no"
-            said[other] = f"{yes}, p = {row.p_corrected:.4f}"
-    return said
 
 
 def _far_lines(run: HomerReproduction) -> list[tuple[str, str, str]]:
@@ -345,12 +381,17 @@ def _pair_lines(run: HomerReproduction) -> list[dict[str, Any]]:
         frozenset((row.method, row.versus)): row.p_value for row in load_published("kfhe_homer_p_values").itertuples()
     }
     wins = win_tie_loss(run.ours[list(PAPER_EIGHT)], digits=DIGITS)
+    printed_wins = {}
+    for row in load_published("kfhe_homer_wins").itertuples():
+        printed_wins[row.method, row.versus] = f"{row.wins}, {row.ties}, {row.losses}"
+        printed_wins[row.versus, row.method] = f"{row.losses}, {row.ties}, {row.wins}"
     return [
         {
             "pair": (row.method, row.versus),
             "ours": f"{row.p_corrected:.4f}",
             "paper": printed[frozenset((row.method, row.versus))],
             "record": ", ".join(map(str, wins.between(row.method, row.versus))),
+            "paper_record": printed_wins[row.method, row.versus],
         }
         for row in run.pairs.pairs.itertuples()
     ]

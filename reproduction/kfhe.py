@@ -20,8 +20,9 @@ from fuselearn.lab import derive_seed
 from fuselearn.lab.figures import rank_against_noise, score_against_noise
 from reproduction import pages
 from reproduction.experiments import EXPERIMENTS
+from reproduction.kfhe_claims import check_claims, check_table_7
 from reproduction.kfhe_comparison import BASELINES, FAR_OFF, NEEDED, OUTSIDE, Reproduction, column_of
-from reproduction.pages import beside, join, percent, read_costs, read_summary, signed
+from reproduction.pages import CheckedClaim, beside, count_holding, join, percent, read_costs, read_summary, signed
 from reproduction.published import load_published
 
 __all__ = ["make_page", "trace_datasets", "write_page"]
@@ -56,6 +57,7 @@ def make_page(
     *,
     per_repeat: pd.DataFrame | None = None,
     per_repeat_version: str = "",
+    traces: pd.DataFrame | None = None,
     figures: Sequence[tuple[str, str]] = (),
     source: str = "",
 ) -> str:
@@ -71,6 +73,8 @@ def make_page(
         The summary of a run whose label noise was drawn anew in each repeat.
     per_repeat_version : str, optional
         The version of fuselearn of that run.
+    traces : DataFrame, optional
+        As `trace_datasets` returns them.
     figures : sequence of (str, str), optional
         Caption and file name of each figure.
     source : str, optional
@@ -81,6 +85,7 @@ def make_page(
     page : str
     """
     run = Reproduction(summary)
+    claims, verdicts = check_claims(run, traces), check_table_7(run)
     return pages.render_page(
         "kfhe.md",
         run=run,
@@ -89,8 +94,9 @@ def make_page(
         scores=_mean_score_lines(run),
         steps=_step_lines(run, per_repeat, per_repeat_version),
         chance=None if per_repeat is None else run.chance(Reproduction(per_repeat)),
-        differing={setting: [claim for claim in run.claims if not claim.ours[setting][0]] for setting in run.settings},
-        short=_in_short(run),
+        claims=claims,
+        verdicts=verdicts,
+        short=_in_short(run, claims, verdicts),
         folds={setting: int(run.cells["n"].xs(setting, level="method").max()) for setting in run.settings},
         datasets=_dataset_lines(),
         ranks=_rank_lines(run),
@@ -137,20 +143,28 @@ def write_page(
         results = pd.concat([results, read_summary(settings)], ignore_index=True)
     page.parent.mkdir(parents=True, exist_ok=True)
     named = {"": summary, " --settings ": settings, " --per-repeat ": per_repeat}
+    traces = beside(summary, "traces")
+    found = pd.read_csv(traces, dtype={"dataset": str}) if traces.is_file() else None
     text = make_page(
         results,
         read_costs(summary),
         per_repeat=None if per_repeat is None else read_summary(per_repeat),
         per_repeat_version="" if per_repeat is None else _version(read_costs(per_repeat)),
-        figures=_draw_figures(Reproduction(results), beside(summary, "traces"), page),
+        traces=found,
+        figures=_draw_figures(Reproduction(results), found, page),
         source="".join(f"{option}{pages.source_name(path)}" for option, path in named.items() if path is not None),
     )
     page.write_text(text, encoding="utf-8")
     return page
 
 
-def trace_datasets() -> pd.DataFrame:
-    """Train KFHE on all samples of each dataset of the paper, and return its trace.
+def trace_datasets(names: Sequence[str]) -> pd.DataFrame:
+    """Train KFHE on all samples of each dataset, and return its trace.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Datasets of the paper.
 
     Returns
     -------
@@ -160,7 +174,7 @@ def trace_datasets() -> pd.DataFrame:
     """
     traces = []
     suite = EXPERIMENTS["kfhe"].suite
-    for name in suite.datasets:
+    for name in names:
         data = suite.load(name)
         model = KFHEClassifier(random_state=derive_seed("trace", suite.seed, name, 0.0)).fit(data.X, data.y)
         trace = {}
@@ -175,14 +189,17 @@ def _version(costs: Mapping[str, Any] | None) -> str:
     return "" if costs is None else f"fuselearn {', '.join(costs['versions']['fuselearn'])}"
 
 
-def _draw_figures(run: Reproduction, traces: Path, page: Path) -> list[tuple[str, str]]:
+def _draw_figures(run: Reproduction, traces: pd.DataFrame | None, page: Path) -> list[tuple[str, str]]:
     """Draw the paper's figures 5 to 8, and return caption and file name of each; the first two need traces."""
     drawn = []
-    if traces.is_file():
-        by_dataset = list(pd.read_csv(traces, dtype={"dataset": str}).groupby("dataset", sort=False))
-        for number, part in ((5, by_dataset[:IN_FIGURE_5]), (6, by_dataset[IN_FIGURE_5:])):
-            figure = _plot_traces(dict(part))
-            drawn.append((number, figure, "the filter while KFHE is trained on all samples"))
+    if traces is not None:
+        by_dataset = list(traces.groupby("dataset", sort=False))
+        parts = ((5, by_dataset[:IN_FIGURE_5]), (6, by_dataset[IN_FIGURE_5:]))
+        drawn += [
+            (number, _plot_traces(dict(part)), "the filter while KFHE is trained on all samples")
+            for number, part in parts
+            if part
+        ]
     ours = run.ours.reset_index()
     if run.tested:
         four = ours[ours["method"].isin(("KFHE", *BASELINES))]
@@ -221,17 +238,24 @@ def _plot_traces(traces: Mapping[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _in_short(run: Reproduction) -> list[str]:
+def _in_short(run: Reproduction, claims: Sequence[CheckedClaim], verdicts: Sequence[CheckedClaim]) -> list[str]:
     """State the result in a few sentences."""
     said = []
     if 0.0 in run.levels:
         clean = run.mean_sizes().loc[0.0]
         listed = join([f"{method} {clean[method]:.4f}" for method in run.methods])
         said.append(f"Without noise the mean absolute difference from the paper is: {listed}.")
-    for setting, name in run.settings.items() if run.claims else ():
-        held = [claim.ours[setting][0] for claim in run.claims]
-        number = f"{sum(held)} of" if not all(held) else "all of"
-        said.append(f"KFHE ({name}): {number} the {len(held)} conclusions checked below agree with the paper.")
+    said.append(
+        f"The paper's own tables agree with {count_holding(claim.paper for claim in claims)} conclusions of its text "
+        f"and with {count_holding(claim.paper for claim in verdicts)} verdicts of its Table 7."
+    )
+    for setting, name in run.settings.items() if run.is_complete else ():
+        said.append(
+            f"KFHE ({name}): {count_holding(claim.ours[setting] for claim in claims)} conclusions of the text hold, "
+            f"and {count_holding(claim.ours[setting] for claim in verdicts)} verdicts of Table 7."
+        )
+    if not run.is_complete:
+        said.append("The conclusions of the paper are about all of its datasets; this run has a part of them.")
     noisy = [level for level in run.levels if level > 0]
     if noisy:
         fit = run.mean_sizes().loc[noisy, list(run.settings)].mean().sort_values()
@@ -305,8 +329,8 @@ def _rank_lines(run: Reproduction) -> list[dict[str, Any]]:
         {
             "noise": noise,
             "lines": [
-                *((f"ours, {name}", run.ranks(noise, setting)) for setting, name in run.settings.items()),
-                (f"paper, the same {len(run.datasets)} dataset{'s' * run.tested}", run.ranks(noise, None)),
+                *((f"ours, {name}", run.tables(setting).ranks(noise)) for setting, name in run.settings.items()),
+                (f"paper, the same {len(run.datasets)} dataset{'s' * run.tested}", run.tables(None).ranks(noise)),
                 ("paper, as printed (20 datasets)", printed[noise]),
             ],
         }
@@ -317,7 +341,7 @@ def _rank_lines(run: Reproduction) -> list[dict[str, Any]]:
 def _omnibus_lines(run: Reproduction) -> list[tuple[str, list[str]]]:
     lines = []
     for noise in run.levels if run.tested else ():
-        tests = [run.omnibus(noise, setting) for setting in (*run.settings, None)]
+        tests = [run.tables(setting).omnibus(noise) for setting in (*run.settings, None)]
         lines.append((percent(noise), [f"{test.statistic:.1f}, {pages.format_p(test.p_value)}" for test in tests]))
     return lines
 
@@ -326,7 +350,7 @@ def _p_lines(run: Reproduction) -> list[dict[str, Any]]:
     printed = load_published("kfhe_p_values").set_index(["noise", "versus"])["p_value"]
     lines: list[dict[str, Any]] = []
     for noise in run.levels if run.tested else ():
-        tests = [run.against_baselines(noise, setting) for setting in (*run.settings, None)]
+        tests = [run.tables(setting).against_baselines(noise) for setting in (*run.settings, None)]
         lines += [
             {
                 "noise": noise,
@@ -378,7 +402,7 @@ def _notes(run: Reproduction) -> list[tuple[str, str]]:
 
 
 def _score_lines(run: Reproduction, noise: float) -> list[tuple[str, list[str]]]:
-    ranks = {setting: run.cell_ranks(noise, setting) for setting in (*run.settings, None)}
+    ranks = {setting: run.tables(setting).cell_ranks(noise) for setting in (*run.settings, None)}
     lines = []
     for dataset in run.datasets:
 

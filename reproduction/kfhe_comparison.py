@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +23,7 @@ SETTINGS = {
 """The settings of KFHE; the paper has one column for all. The last two may be missing from a run."""
 NEEDED = ("KFHE", "KFHE (pruned)")
 BASELINES = ("AdaBoost", "Bagging", "CART")
+NOT_FOUND = "physio"
 OUTSIDE = "flags"
 """The dataset whose class was inferred, so that differences are given with and without it."""
 FAR_OFF = 0.05
@@ -30,22 +32,45 @@ DIGITS = 4
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A conclusion of the paper, and whether a run agrees with it.
+class Tables:
+    """The scores of the four methods, of a run with one setting of KFHE or as the paper prints them.
 
     Parameters
     ----------
-    text : str
-        The conclusion.
-    paper : str
-        The paper's number.
-    ours : dict of str to (bool, str)
-        For each setting, whether it holds and our number.
+    scores : mapping of float to DataFrame
+        By level of noise, datasets by KFHE and the baselines.
+    traces : DataFrame, optional
+        The traces of the filter.
     """
 
-    text: str
-    paper: str
-    ours: dict[str, tuple[bool, str]]
+    scores: Mapping[float, pd.DataFrame]
+    traces: pd.DataFrame | None = None
+
+    def ranks(self, noise: float) -> pd.Series:
+        """Return the average ranks of the four methods."""
+        return average_ranks(self.scores[noise], digits=DIGITS)
+
+    def cell_ranks(self, noise: float) -> pd.DataFrame:
+        """Return the rank of each of the four methods on each dataset."""
+        return mid_ranks(self.scores[noise], digits=DIGITS)
+
+    def omnibus(self, noise: float) -> OmnibusTest:
+        """Test by aligned ranks whether the four methods differ at all."""
+        return aligned_test(self.scores[noise], digits=DIGITS, tie_tolerance=0)
+
+    def against_baselines(self, noise: float) -> pd.DataFrame:
+        """Compare KFHE with each baseline by aligned ranks.
+
+        Returns
+        -------
+        tests : DataFrame
+            Indexed by baseline: p_value, p_corrected (Finner) and ahead, whether KFHE is better.
+        """
+        # Ties by rounding are broken by chance, as in the paper: with them merged, its Table 7 is not
+        # reproduced to the printed digits.
+        test = aligned_posthoc(self.scores[noise], control="KFHE", digits=DIGITS, tie_tolerance=0)
+        tests = test.pairs.set_index("versus")[["p_value", "p_corrected"]]
+        return tests.assign(ahead=test.mean_ranks[tests.index] > test.mean_ranks["KFHE"])
 
 
 class Reproduction:
@@ -146,65 +171,31 @@ class Reproduction:
         far = listed[listed.abs() > FAR_OFF]
         return far.reindex(far.abs().sort_values(ascending=False, kind="stable").index)
 
-    def table(self, noise: float, setting: str | None) -> pd.DataFrame:
-        """Return the scores of the four methods on each dataset: ours with a setting of KFHE, or the paper's."""
+    def tables(self, setting: str | None, traces: pd.DataFrame | None = None) -> Tables:
+        """Return the tables of the run with a setting of KFHE, or of the paper (None), for the datasets of the run."""
         scores = self.paper if setting is None else self.ours
-        methods = ["KFHE" if setting is None else setting, *BASELINES]
-        table = scores.xs(noise, level="noise").unstack("method")
-        return table.loc[self.datasets, methods].rename(columns={setting: "KFHE"})
-
-    def ranks(self, noise: float, setting: str | None) -> pd.Series:
-        """Return the average ranks of the four methods."""
-        return average_ranks(self.table(noise, setting), digits=DIGITS)
-
-    def cell_ranks(self, noise: float, setting: str | None) -> pd.DataFrame:
-        """Return the rank of each of the four methods on each dataset."""
-        return mid_ranks(self.table(noise, setting), digits=DIGITS)
-
-    def omnibus(self, noise: float, setting: str | None) -> OmnibusTest:
-        """Test by aligned ranks whether the four methods differ at all."""
-        return aligned_test(self.table(noise, setting), digits=DIGITS, tie_tolerance=0)
-
-    def against_baselines(self, noise: float, setting: str | None) -> pd.DataFrame:
-        """Compare KFHE with each baseline by aligned ranks.
-
-        Returns
-        -------
-        tests : DataFrame
-            Indexed by baseline: p_value, p_corrected (Finner) and ahead, whether KFHE is better.
-        """
-        # Ties by rounding are broken by chance, as in the paper: with them merged, its Table 7 is not
-        # reproduced to the printed digits.
-        test = aligned_posthoc(self.table(noise, setting), control="KFHE", digits=DIGITS, tie_tolerance=0)
-        tests = test.pairs.set_index("versus")[["p_value", "p_corrected"]]
-        return tests.assign(ahead=test.mean_ranks[tests.index] > test.mean_ranks["KFHE"])
+        return Tables(self._by_level(scores, "KFHE" if setting is None else setting, self.datasets), traces)
 
     @cached_property
-    def claims(self) -> list[Claim]:
-        """The paper's conclusions, checked with each setting; they need several datasets."""
-        if not self.tested:
-            return []
-        claims = [self._rank_claim(noise, 2 if noise in (0.0, 0.2) else 1) for noise in self.levels]
-        return claims + [self._verdict_claim(noise, baseline) for noise in self.levels for baseline in BASELINES]
+    def printed(self) -> Tables:
+        """The paper's tables, of all 20 datasets."""
+        published = load_published("kfhe_scores")
+        scores = published.set_index(KEYS)["score"]
+        return Tables(self._by_level(scores, "KFHE", list(published["dataset"].unique())))
 
-    def _rank_claim(self, noise: float, at_most: int) -> Claim:
-        place = "the best average rank" if at_most == 1 else "one of the first two average ranks"
-        ours = {}
-        for setting in self.settings:
-            ranks = self.ranks(noise, setting)
-            ours[setting] = (_place(ranks) <= at_most, _rank_text(ranks))
-        return Claim(f"KFHE has {place} at {percent(noise)} noise", _rank_text(self.ranks(noise, None)), ours)
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run has all datasets of the paper that were found."""
+        return set(self.datasets) >= set(load_published("kfhe_scores")["dataset"]) - {NOT_FOUND}
 
-    def _verdict_claim(self, noise: float, baseline: str) -> Claim:
-        """Compare the verdict of a line of the paper's Table 7: by p-values without correction, as printed there."""
-        printed = load_published("kfhe_p_values").set_index(["noise", "versus"])["p_value"][noise, baseline]
-        verdict = _verdict(float(printed.removeprefix("<")), self.against_baselines(noise, None).loc[baseline, "ahead"])
-        ours = {}
-        for setting in self.settings:
-            test = self.against_baselines(noise, setting).loc[baseline]
-            found = _verdict(test["p_value"], test["ahead"])
-            ours[setting] = (found == verdict, f"{found}, {_p(test['p_value'])}")
-        return Claim(f"KFHE against {baseline} at {percent(noise)} noise", f"{verdict}, {printed}", ours)
+    @staticmethod
+    def _by_level(scores: pd.Series, kfhe: str, datasets: list[str]) -> dict[float, pd.DataFrame]:
+        return {
+            noise: part.unstack("method").loc[datasets, [kfhe, *BASELINES]].rename(columns={kfhe: "KFHE"})
+            for noise, part in (
+                (noise, scores.xs(noise, level="noise")) for noise in scores.index.unique(level="noise")
+            )
+        }
 
     def closest_settings(self) -> pd.DataFrame:
         """Return for each level (rows) on how many datasets each setting of KFHE is the closest to the paper."""
@@ -216,20 +207,3 @@ class Reproduction:
 def column_of(method: str) -> str:
     """Return the column of the paper to compare a method with."""
     return "KFHE" if method in SETTINGS else method
-
-
-def _verdict(p_value: float, ahead: bool) -> str:
-    return "no difference" if p_value > ALPHA else "better" if ahead else "worse"
-
-
-def _p(value: float) -> str:
-    return "<0.01" if value < 0.01 else f"{value:.2f}"
-
-
-def _place(ranks: pd.Series) -> int:
-    """Return the place of KFHE among the four; equal ranks share the better place."""
-    return 1 + int((ranks < ranks["KFHE"]).sum())
-
-
-def _rank_text(ranks: pd.Series) -> str:
-    return f"{ranks['KFHE']:.2f}, {('first', 'second', 'third', 'fourth')[_place(ranks) - 1]}"

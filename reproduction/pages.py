@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import pandas as pd
@@ -17,6 +17,24 @@ from matplotlib.figure import Figure
 
 NBSP = "\N{NO-BREAK SPACE}"
 
+Verdict = tuple[bool, str]
+"""Whether a conclusion holds, and the numbers that say so."""
+
+
+class CheckedClaim(NamedTuple):
+    """A conclusion of a paper, its verdicts on the paper's own tables and on ours, None where it is not checked."""
+
+    section: str
+    text: str
+    paper: Verdict | None
+    ours: dict[str, Verdict | None]
+
+
+def count_holding(verdicts: Iterable[Verdict | None]) -> str:
+    """Count the conclusions that hold, of those that are checked."""
+    checked = [verdict[0] for verdict in verdicts if verdict is not None]
+    return f"{sum(checked)} of the {len(checked)}"
+
 
 def render_page(template: str, **values: Any) -> str:
     """Fill a Markdown template, and remove superfluous blank lines."""
@@ -24,7 +42,7 @@ def render_page(template: str, **values: Any) -> str:
         loader=FileSystemLoader(Path(__file__).with_name("templates")), undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    environment.filters |= {"percent": percent, "signed": signed, "join_words": join}
+    environment.filters |= {"percent": percent, "signed": signed, "join_words": join, "verdict": format_verdict}
     page = environment.get_template(template).render(programs=name_programs, **values)
     page = re.sub(r"[ \t]+$", "", page, flags=re.MULTILINE)
     return re.sub(r"\n{3,}", "\n\n", page)
@@ -47,6 +65,20 @@ def signed(value: float, digits: int = 3) -> str:
     if float(text) == 0:
         return text
     return f"{'+' if value > 0 else '−'}{text}"
+
+
+def format_verdict(verdict: Verdict | None) -> str:
+    """Format whether a conclusion holds, with its numbers.
+
+    Examples
+    --------
+    >>> format_verdict((True, "2.11, second")), format_verdict((False, "none")), format_verdict(None)
+    ('yes (2.11, second)', '**no** (none)', 'not checked')
+    """
+    if verdict is None:
+        return "not checked"
+    holds, numbers = verdict
+    return f"{'yes' if holds else '**no**'} ({numbers})"
 
 
 def format_p(value: float) -> str:

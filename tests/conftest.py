@@ -1,5 +1,12 @@
 """Settings for the whole suite."""
 
+import os
+
+# Threads of BLAS and OpenMP wait in loops, which takes two thirds of the time of some tests if others run beside them.
+# The variables are read when NumPy is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 from joblib import parallel_config

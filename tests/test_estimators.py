@@ -259,7 +259,7 @@ def test_bad_targets_tables_and_weights_get_a_sentence(entry):
         (np.where(X == 3, np.inf, X), y, None, "infinity"),
         (pd.DataFrame(np.where(X == 3, np.inf, X), columns=["a", "b"]), y, None, "infinit"),
         (pd.DataFrame(X, columns=["a", "a"]), y, None, "(?i)column names|duplicate|unique"),
-        (np.array([["a", "b"]] * 20, dtype=object), y, None, "string to float"),
+        (np.array([["a", "b"]] * 20, dtype=object), y, None, "holds the text|string to float"),
     ]
     for table, target, weights, match in cases:
         given = {} if weights is None else {"sample_weight": weights}
@@ -390,6 +390,33 @@ def test_classes_of_all_types_in_any_container(entry):
     series = pd.Series(y)
     for target in (y.tolist(), series, series.astype("category"), series.astype("string"), pl.Series(y)):
         np.testing.assert_array_equal(answer(entry.make().fit(X, target), X), expected)
+
+
+@entries(lambda entry: entry.task == "classes")
+def test_classes_have_the_type_of_y(entry):
+    X = np.arange(40.0)[:, None] + np.array([[0.0, 1.0]])
+    y = np.repeat([0, 1], 20)
+    words = np.repeat(np.array(["no", "yes"], dtype=object), 20)
+    for target, expected in (
+        (pd.Series(y, dtype="Int64"), np.int64),
+        (pd.Series(y, dtype="UInt8"), np.uint8),
+        (pd.DataFrame({"y": pd.Series(y, dtype="Int64")}), np.int64),
+        (pd.Series(y, dtype="Int64").astype("category"), np.int64),
+        (pd.array(y.astype(bool), dtype="boolean"), bool),
+        (pl.Series(y.astype(bool)), bool),
+        (y.astype(bool).tolist(), bool),
+        (y.astype(bool).astype(object), bool),
+        (y.astype(np.int8), np.int8),
+        (y.astype(object), np.int64),
+        (words, object),
+        (pd.Series(words, dtype="string"), object),
+        (pd.Series(words).astype("category"), object),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a frame of one column is not the usual form
+            model = entry.make().fit(X, target)
+        assert model.classes_.dtype == model.predict(X).dtype == expected
+        assert model.classes_.tolist() == (["no", "yes"] if expected is object else [0, 1])
 
 
 def check_probabilities(scores, *, sum_to_one):

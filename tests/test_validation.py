@@ -5,10 +5,8 @@ import pandas as pd
 import pytest
 
 from fuselearn import FusedClassifier, KFHEClassifier, SVMClassifier
-from fuselearn._parameters import check_choice, check_number, check_whole_number
-from fuselearn._random import make_generator
-from fuselearn._validation import read_weights
-from fuselearn.base import reset_on_failure
+from fuselearn._parameters import check_choice, check_number, check_whole_number, make_generator
+from fuselearn.base import read_weights, reset_on_failure
 from fuselearn.ensembles.ensemble import guessing_error
 from fuselearn.learners import are_counts
 from fuselearn.multilabel import HOMERClassifier, PCTForestClassifier

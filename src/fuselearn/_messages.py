@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,18 @@ def show(value: Any) -> str:
     """
     with np.printoptions(legacy="1.25"):
         return repr(value)
+
+
+def did_you_mean(value: Any, known: Iterable[Any]) -> str:
+    """Return a sentence, after a space, with the known name that is most like a misspelled one; or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("linaer", ["rbf", "linear"]), did_you_mean("cosine", ["rbf", "linear"])
+    (" Did you mean 'linear'?", '')
+    """
+    near = difflib.get_close_matches(str(value), [str(name) for name in known], n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def find_file(path: str | os.PathLike[str]) -> Path:

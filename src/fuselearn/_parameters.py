@@ -1,15 +1,20 @@
-"""Validation of parameters, with messages for users."""
+"""Validation of parameters, with messages for users, and what parameters stand for: threads, draws, random numbers."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from fuselearn._messages import show
+from fuselearn._messages import did_you_mean, show
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+Model = TypeVar("Model", bound="BaseEstimator")
 
 
 def check_whole_number(name: str, value: Any, smallest: int) -> int:
@@ -45,8 +50,9 @@ def check_verbose(value: Any) -> int:
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Validate a parameter with a few allowed values."""
     if not isinstance(value, str) or value not in choices:
-        listed = " or ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be {listed}, not {show(value)}.")
+        *others, last = map(repr, choices)
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise ValueError(f"{name} must be {listed}, not {show(value)}.{did_you_mean(value, choices)}")
     return str(value)
 
 
@@ -101,3 +107,35 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: 1 means one job, -1 one per processor.")
     return int(effective_n_jobs(n_jobs))
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Return a NumPy generator for any valid ``random_state``."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    from sklearn.utils import check_random_state  # not needed to read a table
+
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def seed_estimator(model: Model, seed: int | None, *, unset_only: bool = False, same: bool = False) -> Model:
+    """Set every ``random_state`` of an estimator and of nested estimators, and return the estimator.
+
+    Parameters
+    ----------
+    model : estimator
+    seed : int or None
+    unset_only : bool
+        Whether to keep those that are not None.
+    same : bool
+        Whether all get the same seed, rather than seeds derived from it.
+    """
+    names = sorted(
+        name
+        for name, value in model.get_params().items()
+        if name.split("__")[-1] == "random_state" and not (unset_only and value is not None)
+    )
+    seeds = [seed] * len(names) if same else np.random.SeedSequence(seed).generate_state(len(names)).tolist()
+    return model.set_params(**dict(zip(names, seeds, strict=True)))

@@ -34,6 +34,8 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
         with open(path, "wb") as file:
             yield file
         return
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent}.")
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with open(beside, "xb") as file:

@@ -8,31 +8,26 @@
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from fuselearn._compat import count_rows
-from fuselearn._parameters import count_threads
-from fuselearn._random import make_generator
-from fuselearn._validation import (
-    clip_probabilities,
-    read_classes,
-    read_numbers,
-    read_weights,
-    validate_frame,
-    validate_rows,
-)
+from fuselearn._compat import check_sample_weight, count_rows, take_rows
+from fuselearn._messages import show
+from fuselearn._parameters import count_threads, make_generator
 from fuselearn.fusion import Problem, Trained, WeightedSum
-from fuselearn.learners import bind, check_base, class_target, predict_in_batches, value_target
-from fuselearn.learners.table import as_frame, naming_text
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners import Learner, Target, bind, class_target, value_target
+from fuselearn.learners.learner import Scores, Weights
+from fuselearn.learners.table import as_frame, naming_text, refuse_odd_cells
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -55,11 +50,20 @@ def reset_on_failure(fit: Fit) -> Fit:
             if "_n_rows_" not in vars(self):  # of a Dask collection, only fit knows it
                 self._n_rows_ = count_rows(X)
             return self
-        except BaseException:
+        except BaseException as error:
             _reset(self)
+            if isinstance(error, ValueError) and _are_swapped(X, *args[:1]):
+                raise ValueError(f"Are X and y swapped? fit takes X, the features, first. {error}") from error
             raise
 
     return wrapped  # type: ignore[return-value]
+
+
+def _are_swapped(X: Any, y: Any = None) -> bool:
+    """Return whether two arrays look like a target and a table of features: one column and several, or 0 and 1 only."""
+    if not isinstance(X, np.ndarray) or not isinstance(y, np.ndarray) or y.ndim != 2 or y.dtype.kind not in "iuf":
+        return False
+    return X.ndim == 1 or bool(np.isin(X, (0, 1)).all() and y.shape[1] > 1 and not np.isin(y, (0, 1)).all())
 
 
 def _reset(estimator: Any) -> None:
@@ -86,12 +90,6 @@ def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
             ensure_all_finite="allow-nan",
         )
     return validate_frame(estimator, X, reset=reset)
-
-
-def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check a table as the base estimator takes it."""
-    validate = getattr(estimator._base_estimator(), "_validate_table", validate_rows)
-    return validate(estimator, X, reset=reset)
 
 
 def keep_trained(estimator: Any, trained: Trained) -> None:
@@ -126,17 +124,14 @@ def sum_scores(estimator: Any, X: Any) -> Scores:
     return predict_samples(estimator, X, lambda batch: estimator._fused_.scores(batch, n_threads))
 
 
-class ClassifierBase(ClassifierMixin, BaseEstimator):
-    """A classifier of single classes. Subclasses write ``_train`` and ``_check_parameters``."""
+class EstimatorBase(BaseEstimator):
+    """What bases of classifiers and of regressors share. Subclasses write ``_train`` and ``_check_parameters``."""
 
-    random_state: Any
+    random_state: Any = None
     n_jobs: int | None
-    class_weight: Any = None
-    classes_: npt.NDArray[Any]
     n_features_in_: int
     _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
     _fused_: WeightedSum
-    _shares_table = True  # whether ``_train`` trains on the table that it gets, which others may be trained on, too
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags of the estimator."""
@@ -148,6 +143,55 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state that a copy or a file keeps, without attributes that can be computed again."""
         return without_derived(self, super().__getstate__())
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, before any work is done."""
+
+    def _base_estimator(self) -> Any:
+        """Return the base estimator: the estimator itself, if it is not an ensemble of others."""
+        return self
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """Check a table as the base estimator takes it."""
+        validate = getattr(self._base_estimator(), "_validate_table", validate_rows)
+        return validate(self, X, reset=reset)
+
+    def _bind(self, X: Any) -> tuple[Any, Learner]:
+        """Check the parameters and a table, and bind it to the base estimator."""
+        self._check_parameters()
+        base = self._base_estimator()
+        check_base(base, "classifier" if is_classifier(self) else "regressor")
+        X = self._check_table(X, reset=True)
+        return X, bind(base, X, count_threads(self.n_jobs))
+
+    def _train(self, problem: Problem) -> Trained:
+        """Train models on the bound table, by calling an algorithm."""
+        raise NotImplementedError
+
+    def _pose(self, problem: Problem) -> Problem:
+        """Complete the problem by what is reported during the fit."""
+        return problem
+
+    def _keep(self, trained: Trained, problem: Problem) -> None:
+        """Set the fitted attributes of what was trained."""
+        keep_trained(self, trained)
+
+    def _solve(self, learner: Learner, target: Target, weights: Weights | None, X: Any) -> Self:
+        """Train on the bound table, and set the fitted attributes."""
+        self._coder_ = learner.coder
+        rng = make_generator(self.random_state)
+        problem = self._pose(Problem(learner, target, weights, rng, X, n_jobs=self.n_jobs))
+        self._keep(self._train(problem), problem)
+        learner.release()
+        return self
+
+
+class ClassifierBase(ClassifierMixin, EstimatorBase):
+    """A classifier of single classes."""
+
+    class_weight: Any = None
+    classes_: npt.NDArray[Any]
+    _shares_table = True  # whether ``_train`` trains on the table that it gets, which others may be trained on, too
 
     @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -168,12 +212,8 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
         object
             Fitted estimator.
         """
-        self._check_parameters()
         before = vars(self).get("classes_"), vars(self).get("n_features_in_")  # of a fit that is continued
-        base = self._base_estimator()
-        check_base(base, "classifier")
-        X = self._check_table(X, reset=True)
-        learner = bind(base, X, count_threads(self.n_jobs))
+        X, learner = self._bind(X)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self.classes_, classes = read_classes(y, learner.n_samples)
@@ -182,20 +222,7 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
         ):
             raise ValueError("With warm_start=True, X and y must have the features and classes of the fit before.")
         weights = self._read_weights(sample_weight, X, classes)
-        self._coder_ = learner.coder
-        problem = self._pose(
-            Problem(
-                learner,
-                class_target(classes, len(self.classes_), self.classes_),
-                weights,
-                make_generator(self.random_state),
-                X,
-                n_jobs=self.n_jobs,
-            )
-        )
-        self._keep(self._train(problem), problem)
-        learner.release()
-        return self
+        return self._solve(learner, class_target(classes, len(self.classes_), self.classes_), weights, X)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class of each sample.
@@ -226,29 +253,6 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return clip_probabilities(self._to_probabilities(sum_scores(self, X)))
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before any work is done."""
-
-    def _base_estimator(self) -> Any:
-        """Return the base estimator: the estimator itself, if it is not an ensemble of others."""
-        return self
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """Check a table as the base estimator takes it."""
-        return check_table(self, X, reset=reset)
-
-    def _train(self, problem: Problem) -> Trained:
-        """Train models on the bound table, by calling an algorithm."""
-        raise NotImplementedError
-
-    def _pose(self, problem: Problem) -> Problem:
-        """Complete the problem by what is reported during the fit."""
-        return problem
-
-    def _keep(self, trained: Trained, problem: Problem) -> None:
-        """Set the fitted attributes of what was trained."""
-        keep_trained(self, trained)
-
     def _read_weights(self, sample_weight: Any, X: Any, classes: npt.NDArray[np.int32]) -> Weights | None:
         """Check sample weights and multiply them by the weights of the classes; None if neither is given.
 
@@ -269,25 +273,8 @@ class ClassifierBase(ClassifierMixin, BaseEstimator):
         return scores.argmax(axis=1)
 
 
-class RegressorBase(RegressorMixin, BaseEstimator):
-    """A regressor. Subclasses write ``_train`` and ``_check_parameters``."""
-
-    random_state: Any = None
-    n_jobs: int | None
-    n_features_in_: int
-    _coder_: Any
-    _fused_: WeightedSum
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a copy or a file keeps, without attributes that can be computed again."""
-        return without_derived(self, super().__getstate__())
+class RegressorBase(RegressorMixin, EstimatorBase):
+    """A regressor."""
 
     @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -308,18 +295,9 @@ class RegressorBase(RegressorMixin, BaseEstimator):
         object
             Fitted estimator.
         """
-        self._check_parameters()
-        base = self._base_estimator()
-        check_base(base, "regressor")
-        X = self._check_table(X, reset=True)
-        learner = bind(base, X, count_threads(self.n_jobs))
+        X, learner = self._bind(X)
         target = value_target(read_numbers(y, learner.n_samples, type(self).__name__))
-        weights = read_weights(sample_weight, X, learner.n_samples)
-        rng = make_generator(self.random_state)
-        self._coder_ = learner.coder
-        keep_trained(self, self._train(Problem(learner, target, weights, rng, X, n_jobs=self.n_jobs)))
-        learner.release()
-        return self
+        return self._solve(learner, target, read_weights(sample_weight, X, learner.n_samples), X)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the value of each sample.
@@ -334,22 +312,206 @@ class RegressorBase(RegressorMixin, BaseEstimator):
         """
         return sum_scores(self, X)[:, 0]
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before any work is done."""
 
-    def _base_estimator(self) -> Any:
-        """Return the base estimator: the estimator itself, if it is not an ensemble of others."""
-        return self
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """Check a table as the base estimator takes it."""
-        return check_table(self, X, reset=reset)
-
-    def _train(self, problem: Problem) -> Trained:
-        """Train models on the bound table, by calling an algorithm."""
-        raise NotImplementedError
+def as_estimator(
+    model: Any, base: Any, coder: Any, classes: npt.NDArray[Any] | None, names: npt.NDArray[Any] | None
+) -> Any:
+    """Return a model as a fitted estimator of its own, with the parameters of the base estimator."""
+    if not hasattr(base, "_bind_table"):
+        return model.estimator
+    estimator = type(base)(**base.get_params())
+    if classes is not None:
+        estimator.classes_ = classes
+    if names is not None:
+        estimator.feature_names_in_ = names
+    estimator.n_features_in_ = coder.n_features_in_
+    estimator._coder_ = coder
+    estimator._fused_ = WeightedSum([model], np.ones(1), 1 if classes is None else len(classes))
+    return estimator
 
 
 def train_one(problem: Problem, seed: int) -> Trained:
     """Train a single model on all samples."""
     return Trained(WeightedSum([problem.train_on_all(seed)], np.ones(1), problem.target.n_columns))
+
+
+def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Validate the shape and the feature names of X, and its objects once; the base learner validates the rest."""
+    if as_frame(X) is not None:
+        X = validate_frame(estimator, X, reset=reset)
+    else:
+        X = validate_data(
+            estimator, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1
+        )
+    if reset:
+        refuse_odd_cells(X)
+    return X
+
+
+def validate_frame(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Validate the shape and the feature names of a DataFrame; the coder validates its values."""
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s); at least one of each is needed."
+        )
+    return X
+
+
+def read_table(name: str, X: Any) -> Any:
+    """Return X with two dimensions; lists become arrays, and sparse matrices CSR."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    if len(table.shape) != 2 or table.shape[0] == 0:
+        raise ValueError(f"{name} must have shape (n_samples, n_features), not {tuple(table.shape)}.")
+    return table
+
+
+def read_classes(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Validate the labels of the samples; return the sorted classes and the class index of each sample."""
+    classes, class_numbers = number_labels(y, n_rows)
+    require_two_classes(classes)
+    return classes, class_numbers
+
+
+def require_two_classes(classes: npt.NDArray[Any]) -> None:
+    """Refuse a target of one class."""
+    if len(classes) < 2:
+        raise ValueError(f"y has one class only ({classes.tolist()[0]!r}); a classifier needs at least two classes.")
+
+
+def number_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Validate labels of which there may be a single one; return them sorted, and the index of each sample's.
+
+    The sorted labels have the type of y, or NumPy's type of it: int64 for Int64 of pandas, bool for boolean, the type
+    of the categories for categoricals. Objects that are all bools, or all integers, become such.
+    """
+    shape: tuple[int, ...] = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {tuple(shape)} instead. A table of 0 and 1, several labels "
+            "per sample, is for the classifiers of fuselearn.multilabel; several targets with several classes each are "
+            "for sklearn.multioutput.MultiOutputClassifier over this classifier."
+        )
+    if not (isinstance(y, np.ndarray) and y.ndim == 1):
+        # scikit-learn alone would turn nullable types of pandas into floats
+        y = column_or_1d(y if sparse.issparse(y) else np.asarray(y), warn=True)
+    if y.dtype == object and all(isinstance(label, bool | np.bool_ | numbers.Integral) for label in y):
+        y = np.array(y.tolist())
+    if len(y) != n_rows:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
+    if _any_missing(y):
+        raise ValueError("Input y contains NaN; every sample needs a label.")
+    try:
+        if y.dtype.kind in "fO":  # integers and text cannot be a regression target
+            check_classification_targets(y)
+        classes, class_numbers = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error
+    return classes, class_numbers.astype(np.int32)
+
+
+def read_numbers(y: Any, n_rows: int, asker: str) -> npt.NDArray[np.float64]:
+    """Validate a target of numbers; ``asker`` is the class that needs one."""
+    if y is None:
+        raise ValueError(f"{asker} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
+    try:
+        values = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("y must hold numbers for a regressor.") from error
+    if not np.isfinite(values).all():
+        raise ValueError("Input y contains NaN or infinity; every sample needs a finite number.")
+    return values
+
+
+def _any_missing(y: npt.NDArray[Any]) -> bool:
+    if y.dtype.kind == "f":
+        return bool(np.isnan(y).any())
+    if y.dtype.kind != "O":
+        return False
+    try:
+        return any(label is None or label != label for label in y)
+    except TypeError:  # pandas.NA is neither equal to anything nor different
+        return True
+
+
+def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Validate sample weights; None means equal weights."""
+    if sample_weight is None:
+        return None
+    weights = check_weights(sample_weight, X, n_rows)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
+    if not np.isfinite(weights.sum()):
+        raise ValueError("sample_weight is too large: its sum is not a finite number.")
+    return weights
+
+
+def check_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Validate sample weights one by one."""
+    rows = np.empty((n_rows, 1)) if not hasattr(X, "shape") else X
+    try:
+        sample_weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold one number per sample: {error}.") from error
+    weights = check_sample_weight(sample_weight, rows, dtype=np.float64)
+    if (weights < 0).any():
+        raise ValueError("sample_weight has negative entries; expected weights of at least 0.")
+    return weights
+
+
+def clip_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Clip probabilities to [0, 1] in place, since weights sum to one only up to rounding.
+
+    Metrics such as the log loss reject a probability above 1, even by 2e-16.
+    """
+    return np.clip(scores, 0.0, 1.0, out=scores)
+
+
+def check_base(estimator: Any, kind: str) -> None:
+    """Raise an error unless a base estimator is a classifier of single classes, or a regressor.
+
+    Parameters
+    ----------
+    estimator : object
+    kind : {"classifier", "regressor"}
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> check_base(DecisionTreeRegressor(), "classifier")
+    Traceback (most recent call last):
+    TypeError: estimator must be a classifier or None, not DecisionTreeRegressor().
+    """
+    is_kind = is_classifier if kind == "classifier" else is_regressor
+    if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and is_kind(estimator)):
+        hint = ""
+        if isinstance(estimator, type):
+            hint = f" Pass an object, such as {estimator.__name__}(), not its class."
+        elif isinstance(estimator, numbers.Integral):
+            hint = f" It is the first parameter; pass numbers by name, such as n_estimators={estimator}."
+        raise TypeError(f"estimator must be a {kind} or None, not {show(estimator)}.{hint}")
+    if kind == "classifier" and not get_tags(estimator).target_tags.single_output:
+        raise TypeError(
+            f"estimator must be a classifier of a single column of classes; {type(estimator).__name__} is a "
+            "multi-label classifier, which KFHEMultilabelClassifier and ThresholdedClassifier take."
+        )
+
+
+def predict_in_batches(X: Any, batch_size: int, predict: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Predict the samples of a table by a function, in batches if there are many.
+
+    Examples
+    --------
+    >>> predict_in_batches(np.arange(5), 2, lambda batch: batch * len(batch))
+    array([0, 2, 4, 6, 4])
+    """
+    n_samples = X.shape[0]
+    if n_samples <= batch_size:
+        return predict(X)
+    batches = (np.arange(start, min(start + batch_size, n_samples)) for start in range(0, n_samples, batch_size))
+    return np.concatenate([predict(take_rows(X, batch)) for batch in batches])

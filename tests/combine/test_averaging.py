@@ -141,7 +141,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("settings", "sentence"),
         [
-            ({"rule": "mode"}, "rule must be 'mean' or 'median' or 'trimmed', not 'mode'"),
+            ({"rule": "mode"}, "rule must be 'mean', 'median' or 'trimmed', not 'mode'"),
             ({"trim": 0.5}, "trim must be below 0.5"),
             ({"trim": -0.1}, "trim must be a finite number of at least 0"),
             ({"rule": "trimmed", "weights": [1, 1]}, "rule='trimmed' takes no weights"),

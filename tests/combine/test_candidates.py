@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score, get_scorer, make_scorer
 
 from fuselearn.combine.candidates import (
+    KnownClasses,
+    KnownValues,
     accuracy,
     by_confusion,
     candidates_for_classes,
     candidates_for_numbers,
 )
 from fuselearn.combine.classes import Classes
-from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues
 
 FAST = ["neg_log_loss", "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted"]
 SLOW = ["roc_auc_ovr", "precision_macro", "matthews_corrcoef"]

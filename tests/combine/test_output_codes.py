@@ -272,8 +272,8 @@ class TestLearners:
 @pytest.mark.parametrize(
     ("settings", "error", "match"),
     [
-        ({"code": "bch"}, ValueError, "code must be 'auto' or 'exhaustive' or 'hamming' or 'random'"),
-        ({"decoding": "euclid"}, ValueError, "decoding must be 'l1' or 'hamming' or 'loss'"),
+        ({"code": "bch"}, ValueError, "code must be 'auto', 'exhaustive', 'hamming' or 'random'"),
+        ({"decoding": "euclid"}, ValueError, "decoding must be 'l1', 'hamming' or 'loss'"),
         *(({"n_bits": bad}, (TypeError, ValueError), "n_bits must be") for bad in (0, 2.5, "many", True)),
         ({"n_bits": 1}, ValueError, "n_bits must be at least 2 to tell 3 classes apart, not 1"),
         ({"n_bits": 4}, ValueError, "n_bits must be at most 3"),

@@ -15,12 +15,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fuselearn.combine import EnsembleSelection
 from fuselearn.combine.candidates import (
+    KnownClasses,
+    KnownValues,
     candidates_for_classes,
     candidates_for_numbers,
 )
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.selection import select_greedily
-from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues
 
 LIBRARY = [
     ("bayes", GaussianNB()),

@@ -252,7 +252,7 @@ class TestFigures:
 class TestBadInput:
     def test_settings(self):
         for settings, problem in [
-            ({"loss": "absolute"}, "loss must be 'auto' or 'squared' or 'zero_one'"),
+            ({"loss": "absolute"}, "loss must be 'auto', 'squared' or 'zero_one'"),
             ({"n_rounds": 1}, "n_rounds must be at least 2"),
             ({"n_rounds": 2.5}, "n_rounds must be an integer"),
             ({"sampling": "jackknife"}, "sampling must be 'bootstrap' or a function"),

@@ -17,9 +17,10 @@ STUMP = CARTClassifier(max_depth=1, complexity=None)
 class TestMadaBoost:
     X, y = load_wine(return_X_y=True)
 
-    def test_weights_follow_from_the_margins(self):
+    @pytest.mark.parametrize("sampling", ["multinomial", "poisson"])
+    def test_weights_follow_from_the_margins(self, sampling):
         y = np.where(np.arange(len(self.y)) % 9 == 0, 2 - self.y, self.y)
-        model = MadaBoostClassifier(STUMP, n_estimators=8, random_state=0).fit(self.X, y)
+        model = MadaBoostClassifier(STUMP, n_estimators=8, sampling=sampling, random_state=0).fit(self.X, y)
         wrong = np.array([one.predict(self.X) != y for one in model.estimators_])
         margins = model.estimator_weights_ @ (2 / 3 - wrong)
         weights = np.minimum(1, np.exp(-margins))

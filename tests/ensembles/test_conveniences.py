@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import RFE, SelectFromModel
-from sklearn.metrics import accuracy_score, log_loss
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -125,11 +125,16 @@ class TestOutOfBag:
             assert (member.predict(unique)[outside] != labels[outside]).any()
 
     @every_ensemble
-    def test_any_scorer(self, make):
-        model = make(n_estimators=30, oob_score="neg_log_loss", random_state=0).fit(X, noisy)
+    def test_any_metric(self, make):
+        model = make(n_estimators=30, oob_score=balanced_accuracy_score, random_state=0).fit(X, noisy)
         covered = ~np.isnan(model.oob_decision_function_[:, 0])
-        expected = -log_loss(noisy[covered], model.oob_decision_function_[covered])
-        assert model.oob_score_ == pytest.approx(expected)
+        assert model.oob_score_ == balanced_accuracy_score(noisy[covered], model.oob_prediction_[covered])
+
+    @every_ensemble
+    def test_what_is_no_metric_is_refused(self, make):
+        for oob_score in ("accuracy", 3, [balanced_accuracy_score]):
+            with pytest.raises(TypeError, match=r"oob_score must be True, False or a metric"):
+                make(n_estimators=3, oob_score=oob_score).fit(X, noisy)
 
     @every_ensemble
     def test_it_changes_nothing_else(self, make):

@@ -7,7 +7,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import CARTClassifier
 from fuselearn.fusion import WeightedSum
-from fuselearn.fusion.weighted_sum import output_of
+from fuselearn.fusion.problem import output_of
 from fuselearn.learners import bind, class_target, label_target
 
 X, y = load_iris(return_X_y=True)

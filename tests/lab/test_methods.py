@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fuselearn import KFHEClassifier, ensembles, multilabel
-from fuselearn._random import seed_estimator
+from fuselearn._parameters import seed_estimator
 from fuselearn.lab import Variant
 from fuselearn.lab.methods import METHODS, format_settings, import_method, make_contenders, make_method
 

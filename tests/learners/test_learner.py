@@ -7,7 +7,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import CARTClassifier, SVMClassifier
-from fuselearn.learners import bind, check_base, class_list_target, class_target, label_target
+from fuselearn.base import check_base
+from fuselearn.learners import bind, class_list_target, class_target, label_target
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3)).round(1)

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn._core import draw_counts
 from fuselearn.learners import label_target
-from fuselearn.learners.multilabel_clones import MultilabelCloneLearner
+from fuselearn.learners.clones import MultilabelCloneLearner
 from fuselearn.multilabel import HOMERClassifier
 
 rng = np.random.default_rng(0)

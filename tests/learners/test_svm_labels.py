@@ -8,7 +8,7 @@ from scipy import sparse
 
 from fuselearn import SVMClassifier
 from fuselearn.learners import bind, label_target
-from fuselearn.learners.numbers import NumberEncoder
+from fuselearn.learners.table import NumberEncoder
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(70, 4)) * [1, 10, 0.1, 1]

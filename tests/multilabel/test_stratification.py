@@ -358,7 +358,7 @@ class TestTrainTestSplit:
             iterative_train_test_split(np.arange(3), self.Y)
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             iterative_train_test_split(np.arange(3), stratify=self.Y)
-        with pytest.raises(ValueError, match="the label array has 1 dimension"):
+        with pytest.raises(ValueError, match=r"The last array.* has 1 dimension"):
             iterative_train_test_split(self.Y, np.arange(400))
         with pytest.raises(ValueError, match="test_size"):
             iterative_train_test_split(self.Y, test_size=1.5)

@@ -2,12 +2,14 @@
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from reproduction.homer import PAPER_EIGHT, HomerReproduction, make_page, write_page
+from reproduction.homer_claims import compare_kinds_of_ranks
 from reproduction.pages import beside
 from reproduction.published import load_published
 
@@ -52,7 +54,7 @@ def test_table_4_of_the_paper_comes_out_of_its_own_means():
 def test_a_dataset_where_ours_is_lower_is_named():
     page = make_page(*files_of(lambda dataset, method: -0.1 * (dataset == "flags" and method == "KFHE-HOMER")))
     assert "It is lower by more than 0.03 on flags." in page
-    assert "| flags | 0.5862 ± 0.020 (−0.1000) |" in page.replace("-0.1000", "−0.1000")
+    assert "| flags | 0.5862 ± 0.020 (7; −0.1000) |" in page
 
 
 def test_a_method_that_overtakes_is_said_to_be_first():
@@ -70,16 +72,40 @@ def test_marks_follow_wilcoxons_test_over_folds():
 
 def test_a_mark_says_which_of_the_two_is_better():
     page = make_page(*files_of(lambda dataset, method: 0.3 * (dataset == "flags" and method == "ECC")))
-    assert "| 0.9387▲∗∗∗ ± 0.020 (+0.3000) |" in page
-    assert page.count("▲∗") == 1 + make_page(*files_of()).count("▲∗")
+    assert "| 0.9387▲∗∗∗ ± 0.020 (1; +0.3000) |" in page
+    assert page.count("▲∗∗∗ ±") == 1 + make_page(*files_of()).count("▲∗∗∗ ±")
 
 
 def test_conclusions_are_checked_on_the_papers_means_and_on_ours():
     page = make_page(*files_of(lambda dataset, method: 0.3 * (method == "E-HOMER (mean)")))
-    assert "| KFHE-HOMER has the best average rank | yes, 1.30 | yes, 1.30 | no, 2.30 |" in page
-    assert "| KFHE-HOMER is better than CC | yes, p = 0.0321 | yes, p = 0.0321 |" in page
-    assert "| KFHE-HOMER is better than ECC | not significantly, p = 0.0562 | not significantly, p = 0.0562 |" in page
+    best = (
+        "| KFHE-HOMER has the best average rank | yes (1.30, place 1) | yes (1.30, place 1) | **no** (2.30, place 2) |"
+    )
+    assert best in page
+    assert "| KFHE-HOMER is significantly better than CC | yes (p = 0.0321) | yes (p = 0.0321) |" in page
+    assert "| KFHE-HOMER is significantly better than ECC | **no** (p = 0.0562) | **no** (p = 0.0562) |" in page
+    assert "| it is second on llog | **no** (place 4) | **no** (place 4) |" in page
+    assert "Of the conclusions of the paper's text, 15 of the 17 hold on its own printed means" in page
     assert "E-HOMER's average rank of the eight is 1.00, that of KFHE-HOMER 2.30." in page
+
+
+def test_a_part_of_the_datasets_cannot_check_the_conclusions():
+    summary, folds = files_of()
+    page = make_page(summary[summary["dataset"] != "yeast"], folds[folds["dataset"] != "yeast"])
+    assert "| KFHE-HOMER has the best average rank | yes (1.30, place 1) | not checked | not checked |" in page
+
+
+def test_the_papers_p_values_are_those_of_plain_ranks():
+    for _, printed, plain, aligned in compare_kinds_of_ranks():
+        assert plain == pytest.approx(float(printed), abs=0.00005)
+        assert aligned > plain
+
+
+def test_the_papers_marks_stand_beside_ours():
+    page = make_page(*files_of())
+    assert "| flags | 0.6862 (1) | 0.6710 (2) | 0.6387∗∗∗ (6) | 0.5957∗∗∗ (7) |" in page
+    numbers = re.search(r"Of the 70 marks .*: (\d+) the same, (\d+) .*, (\d+) only .*, (\d+) reversed", page).groups()
+    assert sum(map(int, numbers)) == 70
 
 
 def test_scores_far_from_the_papers_are_listed_with_a_reason():
@@ -103,7 +129,7 @@ def test_one_dataset_has_scores_and_no_tests_over_datasets(tmp_path):
     summary[summary["dataset"] == "flags_ml"].to_csv(path, index=False)
     folds[folds["dataset"] == "flags_ml"].to_csv(beside(path, "folds"), index=False)
     page = write_page(path, tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| flags | 0.6862 ± 0.020 (0.0000) | 0.6710" in page
+    assert "| flags | 0.6862 ± 0.020 (1; 0.0000) | 0.6710" in page
     assert "Figure 2 and Table 4 compare the methods over datasets, which needs at least two." in page
     assert "## Table 4" not in page
     assert "svg" not in page

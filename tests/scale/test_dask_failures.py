@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import BaggedClassifier, CARTClassifier
+from fuselearn.ensembles import MadaBoostClassifier
 from fuselearn.scale import DaskEnsemble
 
 RNG = np.random.default_rng(0)
@@ -89,6 +90,7 @@ def test_parts_that_do_not_fit(client, samples, message):
     ("given", "message"),
     [
         ({"estimator": GaussianNB()}, "estimator of DaskEnsemble must be one of KFHEClassifier, .*, not GaussianNB"),
+        ({"estimator": MadaBoostClassifier()}, "must be one of KFHEClassifier, .*, not MadaBoostClassifier"),
         ({"estimator__estimator": GaussianNB()}, "trains trees only"),
         ({"estimator__estimator": CARTClassifier(class_weight="balanced")}, "Pass class_weight to BaggedClassifier"),
         ({"estimator__sampling": "multinomial"}, r"pass BaggedClassifier\(sampling='poisson'\)"),

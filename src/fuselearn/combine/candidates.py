@@ -12,12 +12,44 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
 from fuselearn._core import average_logarithms, tally_classes
 from fuselearn.combine.classes import Classes
-from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues, score_known
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
+
+
+class KnownValues(RegressorMixin, BaseEstimator):
+    """A fitted regressor whose predictions are known, so that scorers can ask it about their samples."""
+
+    def __init__(self, predictions: npt.NDArray[Any]) -> None:
+        self.predictions = predictions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return True: there is nothing to fit."""
+        return True
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predictions of the samples."""
+        return self.predictions
+
+
+class KnownClasses(ClassifierMixin, BaseEstimator):
+    """A fitted classifier whose answers are known."""
+
+    def __init__(self, predictions: npt.NDArray[Any], probabilities: Any, classes: Any) -> None:
+        self.predictions = predictions
+        self.probabilities = probabilities
+        self.classes_ = classes
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the classes of the samples."""
+        return self.predictions
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return their class probabilities."""
+        return self.probabilities
 
 
 class Candidates(NamedTuple):
@@ -143,7 +175,7 @@ def by_scorer(
         known: KnownValues | KnownClasses = KnownValues(mean)
         if classes is not None:
             known = KnownClasses(classes.decode(mean.argmax(axis=-1)), classes.as_table(mean), classes.attribute)
-        return score_known(scorer, known, target, **settings)
+        return float(scorer(known, np.arange(len(target))[:, None], target, **settings))
 
     return Candidates(
         outputs, lambda total, size, members: np.array([score((total + outputs[k]) / (size + 1)) for k in members])

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
-from fuselearn._validation import read_classes
+from fuselearn.base import read_classes
 from fuselearn.combine.members import Member, resolve_columns, take_columns
-from fuselearn.learners.target import Scores
+from fuselearn.learners.learner import Scores
 
 
 @dataclass(frozen=True)

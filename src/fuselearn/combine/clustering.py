@@ -20,11 +20,17 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn import _core
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_threads
-from fuselearn._random import make_generator, seed_estimator
-from fuselearn._validation import validate_rows
+from fuselearn._parameters import (
+    check_choice,
+    check_whole_number,
+    count_draws,
+    count_threads,
+    make_generator,
+    seed_estimator,
+)
+from fuselearn.base import validate_rows
 from fuselearn.combine.members import Member, read_members
-from fuselearn.learners.target import Scores
+from fuselearn.learners.learner import Scores
 
 # Instead of the cluster of a sample: it was not drawn, or it is noise.
 NOT_DRAWN = -1

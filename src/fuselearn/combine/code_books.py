@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._core import climb
-from fuselearn._parameters import check_choice, check_whole_number
-from fuselearn._random import make_generator
+from fuselearn._parameters import check_choice, check_whole_number, make_generator
 
 CodeBook = npt.NDArray[np.int8]
 
@@ -163,8 +162,8 @@ def check_n_bits(n_classes: int, n_bits: int) -> None:
         raise ValueError(f"n_bits must be at least {fewest} to tell {n_classes} classes apart, not {n_bits}.")
     if n_bits > count_splits(n_classes):
         raise ValueError(
-            f"n_bits must be at most {count_splits(n_classes)}: {n_classes} classes can be split into two groups in no "
-            f"more ways, not {n_bits}."
+            f"{n_classes} classes can be split into two groups in {count_splits(n_classes)} ways, so n_bits must be at "
+            f"most {count_splits(n_classes)}, not {n_bits}."
         )
 
 

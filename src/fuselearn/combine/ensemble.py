@@ -16,8 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from fuselearn._compat import clone_parameters, take_rows
-from fuselearn._validation import clip_probabilities, read_weights
-from fuselearn.base import reset_on_failure
+from fuselearn.base import clip_probabilities, read_weights, reset_on_failure
 from fuselearn.combine.classes import Classes, read_classes_of
 from fuselearn.combine.members import (
     FittedMember,
@@ -34,7 +33,7 @@ from fuselearn.combine.members import (
     route_metadata,
 )
 from fuselearn.fusion.held_out import average_held_out, held_out_samples, list_splits
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 
 class TrainingData(NamedTuple):

@@ -17,7 +17,7 @@ from fuselearn.combine import rules
 from fuselearn.combine.classes import Classes, require_method
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import Member
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 AVERAGES = ("mean", "median", "trimmed")
 

@@ -15,11 +15,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn import ensembles
-from fuselearn._parameters import check_number, check_verbose, check_whole_number
+from fuselearn._parameters import check_number, check_verbose, check_whole_number, make_generator
 from fuselearn._progress import ProgressLines
-from fuselearn._random import make_generator
-from fuselearn._validation import clip_probabilities
-from fuselearn.base import ClassifierBase, reset_on_failure
+from fuselearn.base import ClassifierBase, clip_probabilities, reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside
@@ -36,8 +34,8 @@ from fuselearn.fusion.members import (
     weigh_members,
 )
 from fuselearn.learners import bind, class_target
+from fuselearn.learners.learner import Scores, Weights
 from fuselearn.learners.table import has_missing
-from fuselearn.learners.target import Scores, Weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,8 +17,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import count_rows, take_rows
 from fuselearn._messages import show
-from fuselearn._validation import validate_rows
-from fuselearn.learners.target import Indices, Scores, Weights
+from fuselearn.base import validate_rows
+from fuselearn.learners.learner import Indices, Scores, Weights
 
 Columns = npt.NDArray[np.intp] | None
 Output = Callable[[Any, Any], Scores]

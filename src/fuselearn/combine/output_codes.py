@@ -20,13 +20,12 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 
 from fuselearn._parameters import check_choice, check_whole_number, count_threads
-from fuselearn._validation import clip_probabilities
-from fuselearn.base import predict_samples
+from fuselearn.base import as_estimator, clip_probabilities, predict_samples
 from fuselearn.combine.code_books import KINDS, CodeBook, make_code, min_distance, read_code
 from fuselearn.ensembles.ensemble import EnsembleClassifier
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import TreeModel, are_counts
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 DECODINGS = ("l1", "hamming", "loss")
 # Distances are sums in an order that depends on the processor; what differs by less than this fraction is equal.
@@ -221,10 +220,7 @@ class ErrorCorrectingCodeClassifier(EnsembleClassifier):
         )
 
     def _as_estimator(self, model: Any, base: Any) -> Any:
-        estimator = super()._as_estimator(model, base)
-        if hasattr(base, "_wrap"):
-            estimator.classes_ = np.array([0, 1])
-        return estimator
+        return as_estimator(model, base, self._coder_, np.array([0, 1]), vars(self).get("feature_names_in_"))
 
 
 def codeword_distances(

@@ -16,8 +16,8 @@ from scipy.stats import rankdata
 from fuselearn._core import sum_leads
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number, check_whole_number
-from fuselearn._validation import clip_probabilities
-from fuselearn.learners.target import Weights
+from fuselearn.base import clip_probabilities
+from fuselearn.learners.learner import Weights
 
 Scores = npt.NDArray[np.floating]
 

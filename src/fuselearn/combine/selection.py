@@ -13,13 +13,12 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import ClassifierTags, RegressorTags
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_number, check_whole_number
-from fuselearn._random import make_generator
+from fuselearn._parameters import check_number, check_whole_number, make_generator
 from fuselearn.combine.candidates import Candidates, candidates_for_classes, candidates_for_numbers
 from fuselearn.combine.classes import require_method
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import Member
-from fuselearn.learners.target import Weights
+from fuselearn.learners.learner import Weights
 
 
 class Selection(NamedTuple):

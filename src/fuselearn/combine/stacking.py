@@ -17,7 +17,7 @@ from fuselearn.combine.ensemble import HeldOut, MemberEnsemble, TrainingData
 from fuselearn.combine.members import Member
 from fuselearn.combine.rules import as_probabilities
 from fuselearn.combine.weight_solvers import SMALLEST_PROBABILITY, least_squares_weights, log_loss_weights
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 SHRINKAGES = (0.0, *(10.0 ** (power / 2) for power in range(-8, 5)), np.inf)
 

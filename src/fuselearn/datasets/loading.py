@@ -31,7 +31,7 @@ import pandas as pd
 from sklearn import datasets as bundled
 
 from fuselearn._messages import show
-from fuselearn._random import make_generator
+from fuselearn._parameters import make_generator
 from fuselearn._replacing import replacing
 from fuselearn.datasets.dataset import Dataset, DatasetError
 from fuselearn.datasets.files import FrameTable, TextFormat, exact_floats, read_whole

@@ -18,8 +18,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from fuselearn._messages import show
-from fuselearn._random import make_generator
-from fuselearn._validation import read_table
+from fuselearn._parameters import make_generator
+from fuselearn.base import read_table
 from fuselearn.learners.table import TableCoder, as_frame
 
 Labels = TypeVar("Labels")

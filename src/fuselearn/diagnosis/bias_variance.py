@@ -18,9 +18,8 @@ from sklearn.utils.validation import column_or_1d
 from fuselearn._compat import count_rows, take_rows
 from fuselearn._core import draw_counts
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_whole_number
-from fuselearn._random import make_generator, seed_estimator
-from fuselearn._validation import read_table
+from fuselearn._parameters import check_choice, check_whole_number, make_generator, seed_estimator
+from fuselearn.base import read_table
 from fuselearn.diagnosis.decomposition import PARTS, decompose_squared, decompose_zero_one, standard_errors
 from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.learners.clones import fit_clone

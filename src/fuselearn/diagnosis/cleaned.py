@@ -14,13 +14,11 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice
-from fuselearn._random import make_generator, seed_estimator
-from fuselearn._validation import read_classes, read_weights, validate_rows
-from fuselearn.base import reset_on_failure
+from fuselearn._parameters import check_choice, make_generator, seed_estimator
+from fuselearn.base import read_classes, read_weights, reset_on_failure, validate_rows
 from fuselearn.combine import FusedClassifier
 from fuselearn.diagnosis.judging import Folding, hold_out_classes, judge, rank, warn_of_unjudged
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 # Suspects with a smaller margin are often correct labels of samples that are hard to classify.
 CLEAR_MARGIN = 0.5

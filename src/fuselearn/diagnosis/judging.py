@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
-from fuselearn._parameters import check_whole_number
-from fuselearn._random import seed_estimator
+from fuselearn._parameters import check_whole_number, seed_estimator
 from fuselearn.base import train_one
 from fuselearn.combine import FusedClassifier
 from fuselearn.combine.classes import Classes
@@ -23,9 +22,9 @@ from fuselearn.combine.fused import N_FOLDS as FUSED_FOLDS
 from fuselearn.combine.fused import default_members
 from fuselearn.combine.members import Member, predict_outside
 from fuselearn.fusion import Problem
-from fuselearn.fusion.held_out import Splits, average_held_out, held_out_samples, hold_out
+from fuselearn.fusion.held_out import Splits, average_held_out, call_splitter, held_out_samples, hold_out
 from fuselearn.learners import label_target
-from fuselearn.learners.target import Scores
+from fuselearn.learners.learner import Scores
 
 ClassIndices = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
@@ -86,7 +85,7 @@ class Folding(NamedTuple):
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
                 n_folds = self.cv or N_FOLDS
                 return [one for seed in self.seeds(rng) for one in make(n_folds, random_state=seed).split(X, y)]
-        splits = list(self.cv.split(X, y, self.groups))
+        splits = call_splitter(self.cv, X, y, self.groups)
         n_missed = len(y) - len(held_out_samples(splits, len(y))[0])
         if n_missed:
             raise ValueError(f"cv must put every sample into a test set; {n_missed} are in none.")
@@ -150,7 +149,7 @@ def hold_out_labels(
     has_both = (positives > 1) & (positives < len(Y) - 1)
     is_judged = np.tile(has_both, (len(Y), 1))
     if estimator is not None:
-        from fuselearn.learners.multilabel_clones import MultilabelCloneLearner
+        from fuselearn.learners.clones import MultilabelCloneLearner
         from fuselearn.multilabel import IterativeStratifiedKFold  # takes long to import, and few audits need it
 
         splits = folding.split(X, Y, IterativeStratifiedKFold, rng)

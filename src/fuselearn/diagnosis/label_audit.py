@@ -11,8 +11,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from fuselearn._messages import show
-from fuselearn._random import make_generator
-from fuselearn._validation import read_classes, read_table
+from fuselearn._parameters import make_generator
+from fuselearn.base import read_classes, read_table
 from fuselearn.datasets.noise import scale_features
 from fuselearn.diagnosis.judging import (
     Folding,

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 from fuselearn.ensembles.bagged_regressor import BaggedRegressor
 from fuselearn.ensembles.bagging import BaggedClassifier
 from fuselearn.ensembles.brownboost import BrownBoostClassifier
-from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.ensembles.cart_regressor import CARTRegressor
+from fuselearn.ensembles.cart import CARTClassifier, CARTRegressor
 from fuselearn.ensembles.forest import ForestClassifier
 from fuselearn.ensembles.kfhe import KFHEClassifier
 from fuselearn.ensembles.logitboost import LogitBoostClassifier

@@ -14,10 +14,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_flag, check_whole_number
-from fuselearn.base import RegressorBase
+from fuselearn.base import RegressorBase, as_estimator
 from fuselearn.ensembles.bagging import plan_bags, train_bags
-from fuselearn.ensembles.cart_regressor import CARTRegressor
-from fuselearn.ensembles.out_of_bag import KnownValues, read_scoring, score_known
+from fuselearn.ensembles.cart import CARTRegressor
+from fuselearn.ensembles.ensemble import check_oob_score, score_out_of_bag
 from fuselearn.fusion import Problem, Trained
 
 
@@ -46,9 +46,8 @@ class BaggedRegressor(RegressorBase):
         Features that each regressor sees: a number, a fraction, or a root or logarithm of their number; None means all.
     bootstrap : bool, default=True
         Whether samples are drawn with replacement.
-    oob_score : bool, str or callable, default=False
-        Whether to compute the out-of-bag predictions and their R^2. Or another score: the name of a scorer of
-        scikit-learn, such as ``"neg_mean_absolute_error"``, a scorer, or a metric ``metric(y_true, y_pred)``.
+    oob_score : bool or callable, default=False
+        Whether to compute the out-of-bag predictions and their R^2, or another ``metric(y_true, y_pred)``.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base learners.
     n_jobs : int or None, default=None
@@ -95,7 +94,7 @@ class BaggedRegressor(RegressorBase):
         max_samples: int | float = 1.0,
         max_features: int | float | str | None = None,
         bootstrap: bool = True,
-        oob_score: bool | str | Callable[..., float] = False,
+        oob_score: bool | Callable[..., float] = False,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -128,9 +127,7 @@ class BaggedRegressor(RegressorBase):
         """The fitted regressors, as estimators of their own."""
         check_is_fitted(self)
         base, names = self._base_estimator(), vars(self).get("feature_names_in_")
-        if not hasattr(base, "_wrap"):
-            return [model.estimator for model in self._fused_.models]
-        return [base._wrap(model, self._coder_, None, names) for model in self._fused_.models]
+        return [as_estimator(model, base, self._coder_, None, names) for model in self._fused_.models]
 
     def _base_estimator(self) -> Any:
         return CARTRegressor() if self.estimator is None else self.estimator
@@ -138,24 +135,28 @@ class BaggedRegressor(RegressorBase):
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
         check_flag("bootstrap", self.bootstrap)
-        read_scoring(self.oob_score, "r2")
+        check_oob_score(self.oob_score)
 
     def _train(self, problem: Problem) -> Trained:
-        scorer = read_scoring(self.oob_score, "r2")
         plan = plan_bags(
             problem.X.shape,
             problem.weights,
             max_samples=self.max_samples,
             bootstrap=self.bootstrap,
             max_features=self.max_features,
-            leave_out=scorer is not None,
+            leave_out=problem.out_of_bag,
         )
-        trained = train_bags(
-            replace(problem, out_of_bag=scorer is not None), plan, self.n_estimators, vote="probability"
-        )
-        if scorer is not None and trained.out_of_bag is not None:
-            predictions = trained.out_of_bag.mean()[:, 0]
-            covered = ~np.isnan(predictions)
-            score = score_known(scorer, KnownValues(predictions[covered]), problem.target.values[covered])
-            trained.trace |= {"oob_prediction_": predictions, "oob_score_": score}
-        return trained
+        return train_bags(problem, plan, self.n_estimators, vote="probability")
+
+    def _pose(self, problem: Problem) -> Problem:
+        return replace(problem, out_of_bag=bool(self.oob_score))
+
+    def _keep(self, trained: Trained, problem: Problem) -> None:
+        super()._keep(trained, problem)
+        if self.oob_score and trained.out_of_bag is not None:
+            from sklearn.metrics import r2_score  # takes long to import
+
+            self.oob_prediction_ = trained.out_of_bag.mean()[:, 0]
+            covered = ~np.isnan(self.oob_prediction_)
+            truth, predictions = problem.target.values[covered], self.oob_prediction_[covered]
+            self.oob_score_ = score_out_of_bag(self.oob_score, r2_score, truth, predictions)

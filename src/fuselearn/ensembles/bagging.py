@@ -17,10 +17,9 @@ from fuselearn._core import draw_counts, draw_covering_poisson_counts, exact_sum
 from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_draws, count_features
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, refuse_other_size
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
-from fuselearn.fusion.problem import MOST_TRIES, never_stop
-from fuselearn.fusion.weighted_sum import Output, output_of
+from fuselearn.fusion.problem import MOST_TRIES, Output, never_stop, output_of
 from fuselearn.learners import Model, TreeModel, count_all_samples
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 SAMPLINGS = ("multinomial", "poisson")
 
@@ -61,11 +60,6 @@ class BagPlan(NamedTuple):
         counts = np.zeros(self.n_samples, dtype=np.int32)
         counts[rng.choice(self.n_samples, self.n_draws, replace=False, p=weights / weights.sum())] = 1
         return counts
-
-
-def poisson_rate(n_draws: int, total_weight: float) -> float:
-    """Return the expected number of draws per unit of weight."""
-    return n_draws / total_weight
 
 
 def plan_bags(
@@ -111,7 +105,7 @@ def plan_bags(
         raise ValueError("sampling='poisson' draws with replacement: set bootstrap=True, or max_samples=1.0.")
     rate = None
     if sampling == "poisson":
-        rate = poisson_rate(n_draws, n_used if weights is None else exact_sum(weights))
+        rate = n_draws / (n_used if weights is None else exact_sum(weights))
     plan = BagPlan(shape[0], weights, n_draws, bootstrap, bootstrap or n_draws < n_used, n_all, n_features, rate)
     if leave_out and not plan.leaves_out:
         raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
@@ -218,8 +212,8 @@ class BaggedClassifier(EnsembleClassifier):
         :class:`fuselearn.scale.DaskEnsemble`.
     vote : {"class", "probability"}, default="class"
         Whether classifiers vote with the class that they choose or with their class probabilities.
-    oob_score : bool, str or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
+    oob_score : bool or callable, default=False
+        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
     warm_start : bool, default=False
@@ -288,7 +282,7 @@ class BaggedClassifier(EnsembleClassifier):
         bootstrap: bool = True,
         sampling: str = "multinomial",
         vote: str = "class",
-        oob_score: bool | str | Callable[..., float] = False,
+        oob_score: bool | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
         callback: Callable[[int, Any], Any] | None = None,

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_number
-from fuselearn.ensembles.boosting import BoostedClassifier, SAMMEWeights, train_boosting
 from fuselearn.ensembles.cart import CARTClassifier
+from fuselearn.ensembles.samme import SAMMEClassifier, SAMMEWeights, train_boosting
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners.target import Weights
+from fuselearn.learners.learner import Weights
 
 # A classifier must be right on more than half of the weight, by more than rounding.
 LEAST_EDGE = 1e-9
@@ -86,8 +86,8 @@ def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_l
 class ClockedWeights(SAMMEWeights):
     """Weights that are largest for samples that can still become right in the time left."""
 
-    def __init__(self, problem: Problem, c: float) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Problem, c: float, *, poisson: bool = False) -> None:
+        super().__init__(problem, poisson=poisson)
         self.c = c
         self.state = np.zeros(problem.n_samples), c
 
@@ -106,7 +106,7 @@ class ClockedWeights(SAMMEWeights):
         self.margins, self.time_left = state
         exponents = (self.margins + self.time_left) ** 2 / self.c
         self.weights = self.initial * np.exp(exponents[self.initial > 0].min() - exponents)
-        self.weights /= self.weights.sum()
+        self.weights /= self._sum(self.weights)
 
     def has_edge(self, error: float) -> bool:
         """Return whether a classifier is right on more than half of the weight."""
@@ -120,15 +120,17 @@ class ClockedWeights(SAMMEWeights):
         return alpha, False
 
 
-def train_brownboost(problem: Problem, n_estimators: int = 100, *, target_error: float = 0.1) -> Trained:
+def train_brownboost(
+    problem: Problem, n_estimators: int = 100, *, target_error: float = 0.1, sampling: str = "multinomial"
+) -> Trained:
     """Train BrownBoost; the parameters are those of :class:`BrownBoostClassifier`."""
-    rule = ClockedWeights(problem, float(erfinv(1.0 - target_error)) ** 2)
+    rule = ClockedWeights(problem, float(erfinv(1.0 - target_error)) ** 2, poisson=sampling == "poisson")
     trained = train_boosting(problem, n_estimators, rule)
     trained.trace["time_left_"] = rule.time_left
     return trained
 
 
-class BrownBoostClassifier(BoostedClassifier):
+class BrownBoostClassifier(SAMMEClassifier):
     """Boosting that runs against a clock and gives up the samples that it cannot get right in time.
 
     The clock starts at c, which follows from ``target_error``, the share of the training samples that may stay wrong,
@@ -153,7 +155,7 @@ class BrownBoostClassifier(BoostedClassifier):
         Most classifiers to train.
     target_error : float, default=0.1
         Share of the training samples that may stay wrong, between 0 and 1.
-    oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
+    sampling, oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
         As those of :class:`SAMMEClassifier`.
 
     Attributes
@@ -196,7 +198,8 @@ class BrownBoostClassifier(BoostedClassifier):
         n_estimators: int = 100,
         *,
         target_error: float = 0.1,
-        oob_score: bool | str | Callable[..., float] = False,
+        sampling: str = "multinomial",
+        oob_score: bool | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
         callback: Callable[[int, Any], Any] | None = None,
@@ -204,16 +207,19 @@ class BrownBoostClassifier(BoostedClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
+        super().__init__(
+            estimator,
+            n_estimators,
+            sampling=sampling,
+            oob_score=oob_score,
+            class_weight=class_weight,
+            warm_start=warm_start,
+            callback=callback,
+            verbose=verbose,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.target_error = target_error
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _default_estimator(self) -> CARTClassifier:
         return CARTClassifier(max_depth=3, complexity=None)
@@ -224,4 +230,4 @@ class BrownBoostClassifier(BoostedClassifier):
         super()._check_parameters()
 
     def _train(self, problem: Problem) -> Trained:
-        return train_brownboost(problem, self.n_estimators, target_error=self.target_error)
+        return train_brownboost(problem, self.n_estimators, target_error=self.target_error, sampling=self.sampling)

@@ -17,14 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._messages import show
 from fuselearn._parameters import check_class_weight, check_flag, check_verbose
 from fuselearn._progress import ProgressLines
-from fuselearn._validation import clip_probabilities
-from fuselearn.base import ClassifierBase
+from fuselearn.base import ClassifierBase, as_estimator, clip_probabilities
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.ensembles.out_of_bag import KnownClasses, read_scoring, score_known
 from fuselearn.ensembles.tree_description import tree_importances
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Model, TreeModel
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 
 class EnsembleClassifier(ClassifierBase):
@@ -121,7 +119,7 @@ class EnsembleClassifier(ClassifierBase):
 
     def _check_ensemble(self, n_members: int) -> None:
         """Refuse parameters that make no sense, and to continue a fit that was not made for it."""
-        read_scoring(self.oob_score, "accuracy")
+        check_oob_score(self.oob_score)
         check_class_weight(self.class_weight)
         check_flag("warm_start", self.warm_start)
         check_verbose(self.verbose)
@@ -141,7 +139,7 @@ class EnsembleClassifier(ClassifierBase):
         return replace(
             problem,
             previous=previous,
-            out_of_bag=read_scoring(self.oob_score, "accuracy") is not None,
+            out_of_bag=bool(self.oob_score),
             on_iteration=self._reporter(0 if previous is None else len(self)),
         )
 
@@ -164,16 +162,16 @@ class EnsembleClassifier(ClassifierBase):
         super()._keep(trained, problem)
         if self.warm_start:
             self._trained_ = replace(trained, fused=None, trace={})  # type: ignore[arg-type]
-        scorer = read_scoring(self.oob_score, "accuracy")
-        if scorer is None:
+        if not self.oob_score:
             return
         assert trained.out_of_bag is not None, "the problem asked for out-of-bag scores"
         classes, means = problem.target.values, trained.out_of_bag.mean()
         covered = ~np.isnan(means[:, 0])
         self.oob_decision_function_ = clip_probabilities(means)
         self.oob_prediction_ = self.classes_[self._choose(trained.out_of_bag.total)]
-        known = KnownClasses(self.oob_prediction_[covered], means[covered], self.classes_)
-        self.oob_score_ = score_known(scorer, known, self.classes_[classes[covered]])
+        self.oob_score_ = score_out_of_bag(
+            self.oob_score, measure_accuracy, self.classes_[classes[covered]], self.oob_prediction_[covered]
+        )
 
     def _importances(self, model: Any) -> Weights:
         if isinstance(model, TreeModel):
@@ -186,10 +184,28 @@ class EnsembleClassifier(ClassifierBase):
 
     def _as_estimator(self, model: Any, base: Any) -> Any:
         """Return a model as a fitted estimator of its own."""
-        if not hasattr(base, "_wrap"):
-            return model.estimator
-        names = vars(self).get("feature_names_in_")
-        return base._wrap(model, self._coder_, self.classes_, names)
+        return as_estimator(model, base, self._coder_, self.classes_, vars(self).get("feature_names_in_"))
+
+
+def check_oob_score(oob_score: Any) -> None:
+    """Check the parameter ``oob_score``."""
+    if not isinstance(oob_score, bool | np.bool_) and (isinstance(oob_score, type) or not callable(oob_score)):
+        raise TypeError(
+            f"oob_score must be True, False or a metric, a function metric(y_true, y_pred), not {show(oob_score)}."
+        )
+
+
+def score_out_of_bag(
+    oob_score: Any, default: Callable[..., float], truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+) -> float:
+    """Score out-of-bag predictions by ``oob_score``, or by the default if that is True; NaN if there is none."""
+    metric = oob_score if callable(oob_score) else default
+    return float(metric(truth, predictions)) if len(truth) else np.nan
+
+
+def measure_accuracy(truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> float:
+    """Return the fraction of samples predicted correctly."""
+    return float(np.mean(truth == predictions))
 
 
 def refuse_other_size(n_before: int, n_samples: int) -> None:

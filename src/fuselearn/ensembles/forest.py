@@ -47,8 +47,8 @@ class ForestClassifier(EnsembleClassifier):
         How samples are drawn with replacement: a fixed number of them, or an independent Poisson number of copies of
         each, with that number as the expected sum. The second way does not depend on where samples are kept, see
         :class:`fuselearn.scale.DaskEnsemble`.
-    oob_score : bool, str or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
+    oob_score : bool or callable, default=False
+        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
     warm_start : bool, default=False
@@ -115,7 +115,7 @@ class ForestClassifier(EnsembleClassifier):
         max_samples: int | float = 1.0,
         bootstrap: bool | None = None,
         sampling: str = "multinomial",
-        oob_score: bool | str | Callable[..., float] = False,
+        oob_score: bool | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
         callback: Callable[[int, Any], Any] | None = None,

@@ -23,8 +23,7 @@ from fuselearn._core import (
     sum_units,
 )
 from fuselearn._parameters import check_choice, check_flag, check_whole_number
-from fuselearn._validation import clip_probabilities
-from fuselearn.base import prepare_samples
+from fuselearn.base import clip_probabilities, prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
@@ -41,8 +40,7 @@ from fuselearn.fusion.filtering import (
     closed_form_coefficients,
     run_filters,
 )
-from fuselearn.fusion.problem import MOST_TRIES
-from fuselearn.fusion.weighted_sum import Output, output_of
+from fuselearn.fusion.problem import MOST_TRIES, Output, output_of
 from fuselearn.learners import Model, TreeLearner, TreeModel, are_counts
 
 if TYPE_CHECKING:
@@ -60,6 +58,10 @@ class ClassTruth(Truth):
         """Return which samples are wrong."""
         return scores.argmax(axis=1) != self.classes
 
+    def mean(self, loss: npt.NDArray[Any]) -> float:
+        """Return the weight of the wrong samples."""
+        return exact_sum(self.shares[loss]) if self.is_exact else super().mean(loss)
+
     def compare(self, y: Scores, h: Model) -> Measurement:
         """Compute the measurement of a model, which counts with its votes or with its scores."""
         if self.vote == "probability":
@@ -67,17 +69,6 @@ class ClassTruth(Truth):
         votes = h.votes()
         wrong, errors = compare_votes(y, votes, self.classes, self.shares, is_exact=self.is_exact)
         return Measurement(None, votes, wrong, Errors(*errors))
-
-
-@dataclass(frozen=True)
-class ExactClassTruth(ClassTruth):
-    """The same with exact sums, which do not depend on the order or on where samples are kept."""
-
-    is_exact = True
-
-    def mean(self, loss: npt.NDArray[Any]) -> float:
-        """Return the weight of the wrong samples."""
-        return exact_sum(self.shares[loss])
 
     def compare_in_units(self, y: Scores, h: Model) -> Measurement:
         """Compute the measurement of a model for a part of the samples; its errors are exact sums, see `exact`."""
@@ -179,10 +170,8 @@ def train_kfhe(
     classes, n_classes, initial = problem.target.values, problem.target.n_columns, problem.initial_weights
     poisson = sampling == "poisson"
     output: Output = "votes" if vote == "class" else "scores"
-    if poisson:
-        truth: ClassTruth = ExactClassTruth(initial / exact_sum(initial), classes, vote)
-    else:
-        truth = ClassTruth(initial / initial.sum(), classes, vote)
+    total = exact_sum(initial) if poisson else initial.sum()
+    truth = ClassTruth(initial / total, classes, vote, is_exact=poisson)
     seeds = problem.rng.integers(2**62, size=n_estimators + 1).tolist()
     out_of_bag = OutOfBag(problem.n_samples, n_classes)
     counts = np.ones(problem.n_samples, dtype=np.int32)
@@ -270,8 +259,8 @@ class KFHEClassifier(EnsembleClassifier):
     reset : bool, default=True
         Whether a classifier no better than guessing (error of at least 1 - 1/n_classes) is thrown away, once, and
         replaced by one drawn with the initial weights.
-    oob_score : bool, str or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
+    oob_score : bool or callable, default=False
+        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
     warm_start : bool, default=False
@@ -348,7 +337,7 @@ class KFHEClassifier(EnsembleClassifier):
         vote: str = "class",
         sampling: str = "multinomial",
         reset: bool = True,
-        oob_score: bool | str | Callable[..., float] = False,
+        oob_score: bool | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
         callback: Callable[[int, Any], Any] | None = None,

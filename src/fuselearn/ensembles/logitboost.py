@@ -14,7 +14,7 @@ from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.tree_description import tree_importances
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import Model, TreeModel, value_target
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 # Bounds of the working response and of the weights, as the paper has them.
 LARGEST_RESPONSE = 4.0
@@ -96,8 +96,6 @@ class LogitBoostClassifier(ClassifierBase):
     >>> float(round(cross_val_score(LogitBoostClassifier(n_estimators=20, max_depth=1), X, y, cv=5).mean(), 2))
     0.96
     """
-
-    random_state = None  # nothing is drawn
 
     def __init__(
         self,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from fuselearn.ensembles.boosting import BoostedClassifier, SAMMEWeights, train_boosting
+from fuselearn.ensembles.samme import SAMMEClassifier, SAMMEWeights, train_boosting
 from fuselearn.fusion import Problem, Trained
 
 
 class CappedWeights(SAMMEWeights):
     """Weights that are those of boosting, but at most the initial ones, before they are scaled to sum to one."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Problem, *, poisson: bool = False) -> None:
+        super().__init__(problem, poisson=poisson)
         self.margins = np.zeros(problem.n_samples)
 
     @property
@@ -41,15 +39,15 @@ class CappedWeights(SAMMEWeights):
 
     def _weigh(self) -> None:
         self.weights = self.initial * np.exp(-np.maximum(self.margins, 0.0))
-        self.weights /= self.weights.sum()
+        self.weights /= self._sum(self.weights)
 
 
-def train_madaboost(problem: Problem, n_estimators: int = 100) -> Trained:
+def train_madaboost(problem: Problem, n_estimators: int = 100, *, sampling: str = "multinomial") -> Trained:
     """Train MadaBoost; the parameters are those of :class:`MadaBoostClassifier`."""
-    return train_boosting(problem, n_estimators, CappedWeights(problem))
+    return train_boosting(problem, n_estimators, CappedWeights(problem, poisson=sampling == "poisson"))
 
 
-class MadaBoostClassifier(BoostedClassifier):
+class MadaBoostClassifier(SAMMEClassifier):
     """AdaBoost with a bound on the weights: a sample never weighs more than at first.
 
     AdaBoost's weight of a sample that is wrong again and again grows without end, and so wrong labels and outliers take
@@ -69,7 +67,7 @@ class MadaBoostClassifier(BoostedClassifier):
         Base learner: any scikit-learn classifier. None means ``CARTClassifier()``.
     n_estimators : int, default=100
         Number of classifiers.
-    oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
+    sampling, oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
         As those of :class:`SAMMEClassifier`.
 
     Attributes
@@ -98,28 +96,5 @@ class MadaBoostClassifier(BoostedClassifier):
     1.0
     """
 
-    def __init__(
-        self,
-        estimator: BaseEstimator | None = None,
-        n_estimators: int = 100,
-        *,
-        oob_score: bool | str | Callable[..., float] = False,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        callback: Callable[[int, Any], Any] | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     def _train(self, problem: Problem) -> Trained:
-        return train_madaboost(problem, self.n_estimators)
+        return train_madaboost(problem, self.n_estimators, sampling=self.sampling)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from fuselearn._parameters import check_whole_number
+from fuselearn.base import as_estimator
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier
 from fuselearn.fusion import Problem, Trained, WeightedSum
@@ -187,9 +188,7 @@ class RotationForestClassifier(EnsembleClassifier):
         return model.rotation**2 @ super()._importances(model.model)
 
     def _as_estimator(self, model: Any, base: Any) -> Any:
-        if not hasattr(base, "_wrap"):
-            return model.model.estimator
-        return base._wrap(model.model, model.coder, self.classes_, None)
+        return as_estimator(model.model, base, model.coder, self.classes_, None)
 
 
 def draw_rotation(X: Numbers, classes: npt.NDArray[np.int32], subset_size: int, rng: np.random.Generator) -> Numbers:

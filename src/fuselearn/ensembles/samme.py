@@ -1,16 +1,211 @@
-"""AdaBoost.SAMME with resampling and weight resets."""
+"""The loop of boosting, and AdaBoost.SAMME: each classifier is trained on samples that the previous ones got wrong.
+
+The loop is the same for AdaBoost.SAMME, MadaBoost and BrownBoost; they differ in the rule by which sample weights
+follow from what was wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from fuselearn._parameters import check_choice
+from fuselearn._core import draw_covering_counts, draw_covering_poisson_counts, exact_sum
+from fuselearn._parameters import check_choice, check_whole_number
+from fuselearn.base import prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
-from fuselearn.ensembles.boosting import BoostedClassifier, SAMMEWeights, train_boosting
-from fuselearn.fusion import Problem, Trained
+from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, guessing_error, refuse_other_size
+from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion.problem import MOST_TRIES
+from fuselearn.learners import TreeModel
+from fuselearn.learners.learner import Weights
+
+
+@dataclass
+class BoostRun:
+    """The classifiers so far, and the trace of their training."""
+
+    models: list[Any] = field(default_factory=list)
+    alphas: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    resets: list[int] = field(default_factory=list)
+
+    def trace(self, sample_weights: Weights) -> dict[str, Any]:
+        """Return the fitted attributes of an estimator."""
+        return {
+            "estimator_errors_": np.array(self.errors),
+            "resets_": np.array(self.resets, dtype=np.int64),
+            "sample_weights_": sample_weights,
+        }
+
+
+def boost(
+    rule: SAMMEWeights,
+    run: BoostRun,
+    rng: np.random.Generator,
+    n_estimators: int,
+    on_iteration: Callable[..., bool],
+) -> None:
+    """Train classifiers until there are so many, or ``on_iteration(t, model, error=..., weight=...)`` returns True."""
+    for t in range(len(run.models) + 1, n_estimators + 1):
+        if rule.is_over:
+            break
+        model, error = _train_with_edge(rule, rng)
+        has_edge = rule.has_edge(error)
+        if not has_edge and run.models:
+            break
+        # A first classifier without an edge is all that there is: a vote of one.
+        alpha, was_reset = rule.update(error) if has_edge else (1.0, False)
+        if was_reset:
+            run.resets.append(t)
+        run.models.append(model)
+        run.errors.append(error)
+        run.alphas.append(alpha)
+        if on_iteration(t, model, error=error, weight=alpha) or not has_edge:
+            break
+
+
+def _train_with_edge(rule: SAMMEWeights, rng: np.random.Generator) -> tuple[Any, float]:
+    """Train a classifier; draw again while it has no edge."""
+    for _ in range(MOST_TRIES):
+        model = _train_with_split(rule, rng)
+        error = rule.measure(model)
+        if rule.has_edge(error):
+            break
+    return model, error
+
+
+def _train_with_split(rule: SAMMEWeights, rng: np.random.Generator) -> Any:
+    """Train a classifier; draw again while it is a tree without a split."""
+    for _ in range(MOST_TRIES):
+        model = rule.train(int(rng.integers(2**62)))
+        if not isinstance(model, TreeModel) or model.tree.n_leaves > 1:
+            break
+    return model
+
+
+class SAMMEWeights:
+    """The weights of AdaBoost.SAMME, in memory: those of wrong samples are multiplied.
+
+    Parameters
+    ----------
+    problem : Problem
+    poisson : bool, default=False
+        Whether an independent Poisson number of copies of each sample is drawn, and sums are exact.
+
+    Attributes
+    ----------
+    weights : array of shape (n_samples,)
+    counts : array of shape (n_samples,)
+        How often each sample was drawn for the classifier trained last.
+    """
+
+    is_over = False
+
+    def __init__(self, problem: Problem, *, poisson: bool = False) -> None:
+        self.problem, self.poisson = problem, poisson
+        self.initial = problem.initial_weights / self._sum(problem.initial_weights)
+        self.weights = self.initial.copy()
+        self.classes, self.n_classes = problem.target.values, problem.target.n_columns
+
+    @property
+    def state(self) -> Any:
+        """What a later fit continues with."""
+        return self.weights
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.weights = state
+
+    def train(self, seed: int) -> Any:
+        """Train a classifier on a sample drawn by the weights."""
+        n_draws = self.problem.n_draws
+        if self.poisson:
+            any_sample = np.zeros(len(self.weights), dtype=np.int32)
+            self.counts = draw_covering_poisson_counts(seed, n_draws * self.weights, any_sample, 1, MOST_TRIES)
+        else:
+            self.counts = draw_covering_counts(seed, self.weights, n_draws, self.classes, self.n_classes, max_tries=1)
+        return self.problem.train(self.counts, seed)
+
+    def measure(self, model: Any) -> float:
+        """Return the weight of the samples that a classifier gets wrong."""
+        self.wrong: npt.NDArray[np.bool_] = model.votes() != self.classes
+        return exact_sum(self.weights[self.wrong]) if self.poisson else float(self.weights @ self.wrong)
+
+    def has_edge(self, error: float) -> bool:
+        """Return True: a classifier no better than guessing stays, and resets the weights."""
+        return True
+
+    def update(self, error: float) -> tuple[float, bool]:
+        """Raise the weights of wrong samples, or reset all."""
+        alpha, is_reset = samme_alpha(error, self.n_classes)
+        if is_reset:
+            self.reset()
+        else:
+            self.raise_wrong(float(np.exp(alpha)))
+        return alpha, is_reset
+
+    def raise_wrong(self, factor: float) -> None:
+        """Multiply the weights of the samples that the classifier measured last gets wrong, and scale all."""
+        self.weights = self.weights * np.where(self.wrong, factor, 1.0)
+        self.weights /= self._sum(self.weights)
+
+    def reset(self) -> None:
+        """Set the weights back to the initial ones."""
+        self.weights = self.initial.copy()
+
+    def _sum(self, weights: Weights) -> float:
+        return exact_sum(weights) if self.poisson else float(weights.sum())
+
+
+def samme_alpha(error: float, n_classes: int) -> tuple[float, bool]:
+    """Return SAMME's coefficient of a classifier with this error, and whether it resets the weights.
+
+    Examples
+    --------
+    >>> samme_alpha(0.25, 2)
+    (1.0986122886681098, False)
+    """
+    guessing = guessing_error(n_classes)
+    is_reset = not 0.0 < error < guessing
+    if is_reset:
+        error = 0.001 if error == 0.0 else guessing - 0.001
+    return float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0)), is_reset
+
+
+def train_boosting(problem: Problem, n_estimators: int, rule: SAMMEWeights) -> Trained:
+    """Train classifiers by the loop of boosting, with weighted votes.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_estimators : int
+    rule : SAMMEWeights
+        Or a subclass: the rule by which weights follow from what is wrong.
+    """
+    run, rng = BoostRun(), problem.rng
+    n_samples, n_classes = problem.n_samples, problem.target.n_columns
+    out_of_bag = OutOfBag(n_samples, n_classes)
+    if problem.previous is not None:
+        run, rng, rule.state, out_of_bag = problem.previous.state
+        refuse_other_size(len(out_of_bag.weight), n_samples)
+        run = replace(run, models=list(problem.previous.fused.models))
+
+    def on_iteration(t: int, model: Any, *, error: float, weight: float) -> bool:
+        if problem.out_of_bag:
+            left_out = np.flatnonzero(rule.counts == 0)
+            out_of_bag.add(left_out, model.choices(n_classes, only=left_out), weight)
+        return problem.on_iteration(t, model, error=error, weight=weight)
+
+    boost(rule, run, rng, n_estimators, on_iteration)
+    alphas = np.array(run.alphas)
+    fused = WeightedSum(run.models, alphas, n_classes, "votes", divisor=alphas.sum())
+    trace = {**run.trace(rule.weights), "class_order_": frequent_first(problem)}
+    return Trained(fused, trace, out_of_bag, (replace(run, models=[]), rng, rule.state, out_of_bag))
 
 
 def train_samme(problem: Problem, n_estimators: int = 100, *, sampling: str = "multinomial") -> Trained:
@@ -18,7 +213,7 @@ def train_samme(problem: Problem, n_estimators: int = 100, *, sampling: str = "m
     return train_boosting(problem, n_estimators, SAMMEWeights(problem, poisson=sampling == "poisson"))
 
 
-class SAMMEClassifier(BoostedClassifier):
+class SAMMEClassifier(EnsembleClassifier):
     """AdaBoost for several classes: each classifier is trained on samples that the previous ones got wrong.
 
     The t-th classifier is trained on a sample drawn with the sample weights w. With err the weight that it gets wrong
@@ -41,8 +236,8 @@ class SAMMEClassifier(BoostedClassifier):
         How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of
         each, with that number as the expected sum. The second way does not depend on where samples are kept, see
         :class:`fuselearn.scale.DaskEnsemble`.
-    oob_score : bool, str or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
+    oob_score : bool or callable, default=False
+        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
     warm_start : bool, default=False
@@ -101,13 +296,17 @@ class SAMMEClassifier(BoostedClassifier):
     1.0
     """
 
+    estimator_errors_: Weights
+    resets_: npt.NDArray[np.int64]
+    sample_weights_: Weights
+
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
         n_estimators: int = 100,
         *,
         sampling: str = "multinomial",
-        oob_score: bool | str | Callable[..., float] = False,
+        oob_score: bool | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
         callback: Callable[[int, Any], Any] | None = None,
@@ -128,7 +327,25 @@ class SAMMEClassifier(BoostedClassifier):
 
     def _check_parameters(self) -> None:
         check_choice("sampling", self.sampling, SAMPLINGS)
-        super()._check_parameters()
+        self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
 
     def _train(self, problem: Problem) -> Trained:
         return train_samme(problem, self.n_estimators, sampling=self.sampling)
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Predict classes with the first classifier, the first two, and so on.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+        """
+        samples = prepare_samples(self, X)
+        scores = np.zeros((samples.shape[0], len(self.classes_)))
+        outputs = self._fused_.outputs_of_models(samples)
+        for alpha, output in zip(self.estimator_weights_, outputs, strict=True):
+            scores += alpha * output
+            yield self.classes_[self._choose(scores)]

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_class_weight, check_number
 from fuselearn.base import ClassifierBase, predict_samples, train_one
-from fuselearn.fusion import Problem, Trained, WeightedSum
-from fuselearn.learners.svm import KERNELS, PROBABILITIES, SCALINGS, ClassMachines, SVMLearner, SVMSettings
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners.svm import KERNELS, PROBABILITIES, SCALINGS, SVMLearner, SVMSettings
 
 
 class SVMClassifier(ClassifierBase):
@@ -143,19 +143,6 @@ class SVMClassifier(ClassifierBase):
     def _bind_table(self, X: Any, n_threads: int) -> SVMLearner:
         """Bind a table to the SVM engine."""
         return SVMLearner(X, self, n_threads)
-
-    def _wrap(
-        self, model: ClassMachines, learner: SVMLearner, classes: npt.NDArray[Any], names: npt.NDArray[Any] | None
-    ) -> SVMClassifier:
-        """Return trained machines as a classifier with the parameters of this one."""
-        machine = SVMClassifier(**self.get_params())
-        machine.classes_ = classes
-        machine.n_features_in_ = len(learner.encoder.widths)
-        if names is not None:
-            machine.feature_names_in_ = names
-        machine._coder_ = learner
-        machine._fused_ = WeightedSum([model], np.ones(1), len(classes))
-        return machine
 
     def _engine_settings(self) -> SVMSettings:
         """Check the parameters and return them as the engine takes them."""

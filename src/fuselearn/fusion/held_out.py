@@ -17,7 +17,7 @@ from sklearn.model_selection import check_cv
 
 from fuselearn._messages import show
 from fuselearn.fusion.problem import Problem, Trained, never_stop
-from fuselearn.learners.target import Indices, Scores
+from fuselearn.learners.learner import Indices, Scores
 
 Splits = Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 
@@ -30,11 +30,24 @@ def list_splits(cv: Any, n_samples: int, y: npt.NDArray[Any], groups: Any = None
     >>> list_splits([(np.array([True, False]), [1])], 2, np.array([0, 1]))
     [(array([0]), array([1]))]
     """
-    splits = list(check_cv(cv, y, classifier=classifier).split(np.empty((n_samples, 0)), y, groups))
+    splits = call_splitter(check_cv(cv, y, classifier=classifier), np.empty((n_samples, 0)), y, groups)
     pairs = [(_as_indices(inside, n_samples), _as_indices(outside, n_samples)) for inside, outside in splits]
     if not any(len(outside) for _, outside in pairs):
         raise ValueError(f"cv holds out no samples: {show(cv)}.")
     return pairs
+
+
+def call_splitter(splitter: Any, X: Any, y: npt.NDArray[Any], groups: Any) -> list[Any]:
+    """List the splits of a splitter; say how to pass the groups that it needs."""
+    try:
+        return list(splitter.split(X, y, groups))
+    except ValueError as error:
+        if groups is None and "groups" in str(error):
+            raise ValueError(
+                f"cv={show(splitter)} needs the group of each sample: pass groups=, as in fit(X, y, groups=groups), or "
+                "the splits as cv=list(splitter.split(X, y, groups))."
+            ) from error
+        raise
 
 
 def _as_indices(samples: Any, n_samples: int) -> npt.NDArray[np.intp]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.learners import Learner
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
 LEAST_PROBABILITY = 1e-3

@@ -16,7 +16,7 @@ import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from fuselearn import __version__
 from fuselearn._messages import find_file
@@ -29,6 +29,8 @@ from fuselearn.io.header import FORMAT, describe_model
 from fuselearn.io.trust import refuse_foreign_estimators, refuse_untrusted
 
 HEADER, MODEL, DIGEST = "header.json", "model.skops", "digest.txt"
+PICKLED = b"\x80"
+"""The first byte of a pickle of any protocol since 2."""
 
 
 def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None) -> None:
@@ -109,7 +111,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     from skops import io as skops  # takes long to import
 
     data = find_file(path).read_bytes()
-    with _refusing(f"{os.fspath(path)} cannot be loaded."), zipfile.ZipFile(io.BytesIO(data)) as file:
+    with _refusing(f"{os.fspath(path)} cannot be loaded."), _open_archive(io.BytesIO(data)) as file:
         header, content = _read_stored(file, HEADER), _read_stored(file, MODEL)
         described = _parse_header(header)
         _check_format(described)
@@ -156,9 +158,21 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     with (
         find_file(path).open("rb") as file,
         _refusing(f"{os.fspath(path)} cannot be read."),
-        zipfile.ZipFile(file) as archive,
+        _open_archive(file) as archive,
     ):
         return _parse_header(_read_stored(archive, HEADER))
+
+
+def _open_archive(file: BinaryIO) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except zipfile.BadZipFile:
+        file.seek(0)
+        if file.read(1) != PICKLED:
+            raise
+        raise ModelFileError(
+            "It looks like a pickle, and reading one can run any program. Save models by fuselearn.save."
+        ) from None
 
 
 @contextlib.contextmanager

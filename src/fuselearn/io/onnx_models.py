@@ -32,8 +32,8 @@ from fuselearn.io.onnx_graph import Categories, Graph, add_is_largest, add_logis
 from fuselearn.io.onnx_svm import add_coupled, add_machines, add_scaled, refuse_large
 from fuselearn.io.onnx_trees import TreeSum, add_exact_sums, add_sums
 from fuselearn.learners import CloneModel, LabelClones, LabelTrees, Model, TableCoder, TreeModel
+from fuselearn.learners.clones import MultilabelClone
 from fuselearn.learners.forests import tree_values
-from fuselearn.learners.multilabel_clones import MultilabelClone
 from fuselearn.learners.svm import ClassMachines, LabelMachines
 from fuselearn.multilabel.base import MultilabelBase
 from fuselearn.multilabel.decisions.rules import OwnDecision

@@ -21,8 +21,8 @@ from scipy import sparse
 from fuselearn.io.onnx_graph import Graph, add_logistic
 from fuselearn.learners.coupling import Coupling
 from fuselearn.learners.kernel_table import LARGEST_SCALED, KernelTable
-from fuselearn.learners.numbers import NumberEncoder
 from fuselearn.learners.svm import LabelMachines
+from fuselearn.learners.table import NumberEncoder
 
 Floats = npt.NDArray[np.float64]
 

@@ -33,7 +33,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 import fuselearn
-from fuselearn._random import seed_estimator
+from fuselearn._parameters import seed_estimator
 from fuselearn.datasets import Dataset, corrupt_labels
 from fuselearn.lab.methods import Contender
 from fuselearn.lab.scoring import score_classes, score_labels

@@ -6,11 +6,22 @@ trees, one for SVMs and one for clones of any other estimator. The learner of SV
 ensembles of trees need not load it.
 """
 
-from fuselearn.learners.binding import bind, check_base, predict_in_batches
 from fuselearn.learners.clones import CloneLearner, CloneModel, LabelClones
-from fuselearn.learners.learner import Bound, LabelModel, Learner, Model, are_counts, count_all_samples
+from fuselearn.learners.learner import (
+    Bound,
+    LabelModel,
+    Learner,
+    Model,
+    Target,
+    are_counts,
+    bind,
+    class_list_target,
+    class_target,
+    count_all_samples,
+    label_target,
+    value_target,
+)
 from fuselearn.learners.table import TableCoder
-from fuselearn.learners.target import Target, class_list_target, class_target, label_target, value_target
 from fuselearn.learners.trees import LabelTrees, TreeLearner, TreeModel
 
 __all__ = [
@@ -28,11 +39,9 @@ __all__ = [
     "TreeModel",
     "are_counts",
     "bind",
-    "check_base",
     "class_list_target",
     "class_target",
     "count_all_samples",
     "label_target",
-    "predict_in_batches",
     "value_target",
 ]

@@ -16,8 +16,7 @@ from scipy import sparse
 
 from fuselearn import _core
 from fuselearn._core import NODE, Forest, Table, Tree
-from fuselearn.learners.learner import Bound, LabelModel, Model
-from fuselearn.learners.target import Indices, Scores
+from fuselearn.learners.learner import Bound, Indices, LabelModel, Model, Scores
 
 # A sparse matrix is made dense so many values at a time.
 DENSE_VALUES = 1 << 22

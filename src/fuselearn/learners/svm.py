@@ -30,9 +30,8 @@ from fuselearn._core import collapse, decide
 from fuselearn.learners.coupling import Coupling, fit_coupling
 from fuselearn.learners.kernel_table import Kernel, KernelRows, KernelTable, join_columns
 from fuselearn.learners.kernels import Floats, KernelValues, measure_samples
-from fuselearn.learners.learner import LabelModel, Learner, Model
-from fuselearn.learners.numbers import NumberEncoder
-from fuselearn.learners.target import Counts, Indices, Labels, Scores, Target, Weights
+from fuselearn.learners.learner import Counts, Indices, LabelModel, Labels, Learner, Model, Scores, Target, Weights
+from fuselearn.learners.table import NumberEncoder
 
 KERNELS = ("rbf", "linear")
 PROBABILITIES = ("platt", "logistic", "sign")
@@ -111,7 +110,7 @@ class SVMLearner(Learner):
         self.estimator = estimator
         self.settings: SVMSettings = estimator._engine_settings()
         self.encoder = NumberEncoder()
-        self.n_samples = X.shape[0]
+        self.n_samples, self.n_features_in_ = X.shape
         self.table = KernelTable(self.encoder.fit_transform(X), scaling=estimator.scaling)
         self.n_threads = n_threads
 

@@ -1,6 +1,7 @@
 """Turn tables of any kind into one float matrix, and that into codes, once, so that hundreds of trees share the work.
 
-`TableCoder` turns data frames into numbers, category numbers, and NaN for missing values; `code_columns` codes them. A
+`TableCoder` turns data frames into numbers, category numbers, and NaN for missing values; `NumberEncoder`, for SVMs and
+nearest neighbors, into finite numbers. `code_columns` codes them. A
 numeric feature with up to 65,535 distinct values is *rank-coded*: the code of a value is its rank among the distinct
 values, and a tree grown on codes is exactly the tree grown on the values. A feature with more distinct values, or with
 more than ``max_bins``, is cut into bins that hold about equally many samples. A categorical feature already is a code.
@@ -24,6 +25,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils import check_array
 
 from fuselearn import _core
 from fuselearn._core import SparseTable, Table
@@ -31,9 +33,15 @@ from fuselearn._core import SparseTable, Table
 MOST_CATEGORIES = 65_535
 MAX_CODES = 65_535
 BINS_BEYOND = 255
+TAKE_MISSING = (
+    "Fill in missing values, for example by sklearn.impute.SimpleImputer in a pipeline, or use trees, which take them: "
+    "KFHEClassifier or ForestClassifier for classes, PCTForestClassifier or estimator=CARTClassifier() for labels."
+)
 BLOCK_ELEMENTS = 4_000_000
 # A table is held sparsely if it has at least so many values per entry.
 VALUES_PER_ENTRY = 10
+# A table with more columns for categories than this is kept sparse.
+DENSE_CATEGORIES = 1_000
 
 
 class TableCoder:
@@ -66,6 +74,11 @@ class TableCoder:
     categories_: list[npt.NDArray[Any] | None]
     n_categories_: npt.NDArray[np.int32]
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return len(self.n_categories_)
+
     def fit(self, X: Any) -> Self:
         """Learn the categories of a table."""
         frame = as_frame(X)
@@ -88,8 +101,8 @@ class TableCoder:
         if frame is None:
             if self.n_categories_.any():
                 raise TypeError(
-                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category columns; "
-                    "pass a frame with the same columns, not an array."
+                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category column(s); "
+                    "pass a DataFrame with the same columns, not an array."
                 )
             return X.toarray() if sparse.issparse(X) else X
         if has_numbers_only(X) and not self.n_categories_.any():
@@ -230,6 +243,79 @@ def _numbers(column: nw.Series[Any]) -> npt.NDArray[np.float64]:
     if np.isinf(numbers).any():
         raise ValueError(f"Column {column.name!r} has infinite values; expected numbers, or NaN for missing ones.")
     return numbers
+
+
+class NumberEncoder:
+    """Turn tables of any kind into finite numbers: categories become columns of 0 and 1.
+
+    Parameters
+    ----------
+    user : str, default="support vector machines"
+        Who takes the numbers, for messages.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> encoder = NumberEncoder()
+    >>> encoder.fit_transform(pd.DataFrame({"colour": ["red", "blue"], "size": [1.5, 2.0]}))
+    array([[0. , 1. , 1.5],
+           [1. , 0. , 2. ]])
+    >>> encoder.transform(pd.DataFrame({"colour": ["green"], "size": [3.0]}))
+    array([[0., 0., 3.]])
+    """
+
+    def __init__(self, user: str = "support vector machines") -> None:
+        self.user = user
+        self.coder = TableCoder()
+
+    def fit_transform(self, X: Any) -> Any:
+        """Learn the categories of a table and turn it into numbers."""
+        X = _check_numbers(X, self.user)
+        self.coder.fit(X)
+        # Numeric columns take one place each, category columns one per category.
+        self.widths = np.maximum(self.coder.n_categories_, 1)
+        return self._spread(X)
+
+    def transform(self, X: Any) -> Any:
+        """Turn a table into numbers, with the categories learned."""
+        return self._spread(_check_numbers(X, self.user))
+
+    def columns_of(self, features: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """List the columns of numbers that columns of the table have become."""
+        ends = np.cumsum(self.widths)
+        return np.concatenate([np.arange(ends[f] - self.widths[f], ends[f]) for f in features])
+
+    def _spread(self, X: Any) -> Any:
+        is_category = self.coder.n_categories_ > 0
+        if sparse.issparse(X) and not is_category.any():
+            return X
+        frame, coded = as_frame(X), self.coder.transform(X)
+        if frame is None:
+            return coded
+        for f in np.flatnonzero(np.isnan(coded).any(axis=0) & ~is_category):
+            raise ValueError(
+                f"Column {frame.columns[f]!r} has missing values, which {self.user} cannot take. {TAKE_MISSING}"
+            )
+        if not is_category.any():
+            return coded
+        parts = self.coder.one_hot(coded)
+        if self.widths[is_category].sum() <= DENSE_CATEGORIES:
+            return np.hstack(parts, dtype=np.float64)
+        return sparse.hstack([sparse.csr_array(part, dtype=np.float64) for part in parts], format="csr")
+
+
+@naming_text()
+def _check_numbers(X: Any, user: str) -> Any:
+    """Check an array of numbers; frames are for the coder to check."""
+    if as_frame(X) is not None:
+        return X
+    X = check_array(X, dtype=np.float64, accept_sparse="csr", ensure_all_finite="allow-nan", input_name="X")
+    if has_missing(X):
+        raise ValueError(f"Input X contains NaN, which {user} cannot take. {TAKE_MISSING}")
+    if sparse.issparse(X):
+        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # a check leaves marks on what it checks
+        X.check_format(full_check=True)  # kernels do not check indices
+    return X
 
 
 def code_columns(

@@ -24,9 +24,8 @@ from fuselearn._core import (
     grow_gradient_tree,
 )
 from fuselearn.learners.forests import LabelTrees, TreeModel
-from fuselearn.learners.learner import Bound, BoundLearner
+from fuselearn.learners.learner import Bound, BoundLearner, Counts, Labels, Scores, Target, Weights
 from fuselearn.learners.table import TableCoder, as_frame, code_columns
-from fuselearn.learners.target import Counts, Labels, Scores, Target, Weights
 
 # Threads are worth starting from this many (sample, feature, tree) triples on.
 THREADED_WORK = 100_000

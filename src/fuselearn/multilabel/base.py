@@ -21,16 +21,22 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, count_threads
-from fuselearn._random import make_generator
-from fuselearn._validation import read_weights, validate_rows
-from fuselearn.base import keep_trained, predict_samples, reset_on_failure, without_derived
+from fuselearn._parameters import check_choice, count_threads, make_generator
+from fuselearn.base import (
+    check_base,
+    keep_trained,
+    predict_samples,
+    read_weights,
+    reset_on_failure,
+    validate_rows,
+    without_derived,
+)
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.held_out import Splits, average_held_out, hold_out
-from fuselearn.learners import LabelModel, Learner, bind, check_base, count_all_samples, label_target
-from fuselearn.learners.target import Counts
+from fuselearn.learners import LabelModel, Learner, bind, count_all_samples, label_target
+from fuselearn.learners.learner import Counts
 from fuselearn.multilabel.decisions import DecisionRule
 from fuselearn.multilabel.decisions.rules import RULES, OwnDecision, make_decision_rule
 from fuselearn.multilabel.labels import (

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from fuselearn._random import seed_estimator
+from fuselearn._parameters import seed_estimator
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -32,10 +32,9 @@ from fuselearn._progress import ProgressLines
 from fuselearn.base import prepare_samples
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import WEIGHTINGS
-from fuselearn.fusion.problem import never_stop
-from fuselearn.fusion.weighted_sum import Output, output_of
+from fuselearn.fusion.problem import Output, never_stop, output_of
 from fuselearn.learners import LabelModel, Learner
-from fuselearn.learners.target import Counts, Indices
+from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, fix_constants
 
 if TYPE_CHECKING:

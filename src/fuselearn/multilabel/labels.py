@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fuselearn.learners.multilabel_clones import read_probabilities
+from fuselearn.learners.clones import read_probabilities
 from fuselearn.learners.table import as_frame
 
 __all__ = [
@@ -38,6 +38,8 @@ SEVERAL_TARGETS = (
     "For several targets with more than two classes each, use sklearn.multioutput.MultiOutputClassifier("
     "fuselearn.ForestClassifier()), or any other classifier of one target in it."
 )
+CONTINUOUS = "A continuous target needs a regressor."
+DECISIONS = "Pass what predict returns, or probabilities > 0.5; probabilities themselves are another argument."
 
 
 def read_labels(Y: Any, name: str = "y") -> LabelTable:
@@ -195,6 +197,8 @@ def _binary(values: npt.NDArray[Any], name: str, partial: bool) -> PartialTable:
         value = values[first].item()
         found = "NaN" if value != value else repr(value)
         where = f" at sample {first[0]}, label {first[1]}" if values.ndim == 2 else ""
-        hint = "A continuous target needs a regressor." if value % 1 > 0 else "" if value != value else SEVERAL_TARGETS
-        raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}. {hint}".rstrip())
+        hint = "" if value != value else f" {SEVERAL_TARGETS}"
+        if value % 1 > 0:
+            hint = f" {DECISIONS if name.endswith('Y_pred') else CONTINUOUS}"
+        raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}.{hint}")
     return np.where(unknown, UNKNOWN, values).astype(np.int8)

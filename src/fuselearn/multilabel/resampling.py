@@ -16,8 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_consistent_length
 
 from fuselearn._compat import take_rows
-from fuselearn._parameters import check_choice, check_number, check_whole_number
-from fuselearn._random import make_generator
+from fuselearn._parameters import check_choice, check_number, check_whole_number, make_generator
 from fuselearn.learners.table import as_frame
 from fuselearn.multilabel.labels import LabelTable, read_labels
 from fuselearn.multilabel.statistics import find_imbalance

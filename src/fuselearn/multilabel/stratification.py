@@ -13,8 +13,8 @@ from sklearn.utils import check_consistent_length, indexable
 
 from fuselearn import _core
 from fuselearn._compat import take_rows
-from fuselearn._parameters import check_flag, check_whole_number
-from fuselearn._random import make_generator
+from fuselearn._messages import show
+from fuselearn._parameters import check_flag, check_whole_number, make_generator
 from fuselearn.multilabel.labels import read_sparse_labels
 
 Folds = npt.NDArray[np.int32]
@@ -324,8 +324,13 @@ def iterative_train_test_split(
     """
     if not arrays:
         raise ValueError("At least one array is required, such as X and Y.")
+    if np.isscalar(arrays[-1]):
+        raise TypeError(f"Sizes are passed by name, such as test_size={show(arrays[-1])}.")
     tables = indexable(*arrays)
-    labels = read_sparse_labels(arrays[-1] if stratify is None else stratify, "the label array")
+    if stratify is None:
+        labels = read_sparse_labels(arrays[-1], "The last array, the labels unless stratify= is passed,")
+    else:
+        labels = read_sparse_labels(stratify, "stratify")
     check_consistent_length(tables[0], labels)
     n_samples = labels.shape[0]
     # scikit-learn validates both sizes.

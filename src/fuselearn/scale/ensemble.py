@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._extras import require
 from fuselearn._messages import show
-from fuselearn._random import make_generator
+from fuselearn._parameters import make_generator
 from fuselearn.base import keep_trained, reset_on_failure
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.ensembles.bagging import plan_bags
@@ -91,7 +91,7 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
         name = type(self).__name__
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        if not isinstance(self.estimator, KINDS):
+        if type(self.estimator) not in KINDS:  # what a subclass changes would be ignored
             kinds = ", ".join(kind.__name__ for kind in KINDS)
             raise TypeError(f"estimator of {name} must be one of {kinds}, not {show(self.estimator)}.")
         if not isinstance(self.checkpoint, str | os.PathLike | None):

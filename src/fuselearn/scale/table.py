@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.class_weight import compute_sample_weight
 
 from fuselearn._core import GrowingTree, Table, Tree, TreeSettings
-from fuselearn._validation import require_two_classes
+from fuselearn.base import require_two_classes
 from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.learners import TableCoder, TreeModel
 from fuselearn.learners.table import MOST_CATEGORIES

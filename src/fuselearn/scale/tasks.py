@@ -27,10 +27,10 @@ from fuselearn._core import (
     reach_leaves,
     sum_units,
 )
-from fuselearn._validation import check_weights, number_labels
+from fuselearn.base import check_weights, number_labels
 from fuselearn.learners import TreeModel
+from fuselearn.learners.learner import Scores, Weights
 from fuselearn.learners.table import TableCoder, as_frame, code_columns
-from fuselearn.learners.target import Scores, Weights
 
 # Seed of the choice of samples that bin edges are computed from. Other draws have seeds from 0 on, too, but for other
 # purposes, so that a coincidence does not matter.

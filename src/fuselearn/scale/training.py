@@ -15,16 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._core import TreeSettings, measure_weights, pull, sum_units
-from fuselearn.ensembles.bagging import BagPlan, poisson_rate
-from fuselearn.ensembles.boosting import BoostRun, SAMMEWeights, boost
+from fuselearn.ensembles.bagging import BagPlan
 from fuselearn.ensembles.ensemble import guessing_error
-from fuselearn.ensembles.kfhe import ExactClassTruth
+from fuselearn.ensembles.kfhe import ClassTruth
+from fuselearn.ensembles.samme import BoostRun, SAMMEWeights, boost
 from fuselearn.fusion import Trained, WeightedSum
 from fuselearn.fusion.filtering import WEIGHTINGS, Errors, FilterRun, Measurement, closed_form_coefficients, run_filters
-from fuselearn.fusion.problem import MOST_TRIES
-from fuselearn.fusion.weighted_sum import Output
+from fuselearn.fusion.problem import MOST_TRIES, Output
 from fuselearn.learners import TreeModel
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.learner import Scores, Weights
 from fuselearn.scale.table import KeptWeights, TableInParts, TreeOrder
 from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights, from_units
 
@@ -126,7 +125,7 @@ def _grow_bags(
         features = plan.draw_features(rng)
         drawn = Draw(None)
         if plan.bootstrap:
-            drawn = Draw(int(rng.integers(2**62)), poisson_rate(plan.n_draws, table.total_weight))
+            drawn = Draw(int(rng.integers(2**62)), plan.n_draws / table.total_weight)
         return TreeOrder(features, drawn, problem.settings(len(features)), int(rng.integers(2**31)))
 
     for start in range(0, len(seeds), TREES_AT_ONCE):
@@ -222,23 +221,23 @@ class StatesInParts:
         return self.table.sum_exactly(sum_wrong, self.truths, self.estimates)
 
 
-def make_truth(part: Part, total: float, vote: str) -> ExactClassTruth:
+def make_truth(part: Part, total: float, vote: str) -> ClassTruth:
     """Return the true classes of a part."""
-    return ExactClassTruth(divide_weights(part, total), part.target, vote)
+    return ClassTruth(divide_weights(part, total), part.target, vote, is_exact=True)
 
 
-def begin_estimate(part: Part, truth: ExactClassTruth, h: TreeModel) -> Estimate:
+def begin_estimate(part: Part, truth: ClassTruth, h: TreeModel) -> Estimate:
     """Return the scores of the first model, and the initial weights."""
     return Estimate(np.ascontiguousarray(bind_tree(h, part).scores()), truth.shares)
 
 
-def reset_weights(truth: ExactClassTruth, estimate: Estimate) -> Estimate:
+def reset_weights(truth: ClassTruth, estimate: Estimate) -> Estimate:
     """Return the initial weights beside the estimate."""
     return estimate._replace(weights=truth.shares)
 
 
 def measure_part(
-    part: Part, truth: ExactClassTruth, estimate: Estimate, h: TreeModel
+    part: Part, truth: ClassTruth, estimate: Estimate, h: TreeModel
 ) -> tuple[Measurement, tuple[int, int, int]]:
     """Compute what a model measures, and the sums of the weights of what is wrong."""
     model: Any = bind_tree(h, part)  # a model for these samples only
@@ -252,7 +251,7 @@ def add_units(parts: list[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def sum_measured(
-    truth: ExactClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
+    truth: ClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
 ) -> tuple[None, int]:
     """Add the measured weights."""
     weights = divide_weights(estimate, divisor)
@@ -260,7 +259,7 @@ def sum_measured(
 
 
 def update_estimate(
-    truth: ExactClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
+    truth: ClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
 ) -> tuple[Estimate, int]:
     """Pull scores and weights towards what is measured; also add the weights, which do not sum to 1 yet."""
     scores = estimate.scores.copy()
@@ -273,7 +272,7 @@ def update_estimate(
     return Estimate(scores, weights), sum_units(weights)
 
 
-def sum_wrong(truth: ExactClassTruth, estimate: Estimate) -> tuple[None, int]:
+def sum_wrong(truth: ClassTruth, estimate: Estimate) -> tuple[None, int]:
     """Add the weights of the samples where the estimate is wrong."""
     return None, truth.units(truth.losses(estimate.scores))
 

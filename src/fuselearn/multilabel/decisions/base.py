@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_number
-from fuselearn._validation import read_weights
+from fuselearn.base import read_weights
 from fuselearn.multilabel.labels import UNKNOWN, PartialTable, read_partial_labels
 
 Scores = npt.NDArray[np.float64]

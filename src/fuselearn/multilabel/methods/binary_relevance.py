@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number
-from fuselearn.base import train_one
+from fuselearn.base import as_estimator, train_one
 from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.held_out import Splits, average_held_out, hold_out, list_splits
 from fuselearn.learners import LabelClones, LabelModel, LabelTrees, Learner, TableCoder, bind
-from fuselearn.learners.target import Counts, Indices
+from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import (
     Labels,
     MultilabelBase,
@@ -192,7 +192,7 @@ def as_estimators(classifier: MultilabelBase, model: Any, names: npt.NDArray[Any
     n_appended = len(model.n_categories) - len(classifier._coder_.categories_)
     coder.categories_ = [*classifier._coder_.categories_, *[None] * n_appended]
     base = classifier._base_estimator()
-    return [base._wrap(tree, coder, np.array([0, 1]), names) for tree in model.split()]
+    return [as_estimator(tree, base, coder, np.array([0, 1]), names) for tree in model.split()]
 
 
 def train_sampled_relevance(learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator) -> LabelModel:

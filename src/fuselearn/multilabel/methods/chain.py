@@ -19,7 +19,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner
-from fuselearn.learners.target import Counts, Indices
+from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_labels, train_method
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.binary_relevance import as_estimators

@@ -14,14 +14,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads
+from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads, seed_estimator
 from fuselearn._progress import ProgressLines
-from fuselearn._random import seed_estimator
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.fusion.members import SharedLearners
 from fuselearn.learners import LabelModel, Learner
+from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import has_missing
-from fuselearn.learners.target import Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, find_constants, fix_constants, single
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_threads
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner
-from fuselearn.learners.target import Counts, Indices
+from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, train_labels, train_method
 from fuselearn.multilabel.methods.hierarchy import (
     CLUSTERINGS,

@@ -25,8 +25,8 @@ from fuselearn.fusion.filtering import (
     run_filters,
 )
 from fuselearn.learners import LabelModel, Learner, count_all_samples
-from fuselearn.learners.multilabel_clones import MultilabelClone, MultilabelCloneLearner
-from fuselearn.learners.target import Counts
+from fuselearn.learners.clones import MultilabelClone, MultilabelCloneLearner
+from fuselearn.learners.learner import Counts
 from fuselearn.multilabel.base import Scores, Weights
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier

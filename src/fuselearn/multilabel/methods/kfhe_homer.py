@@ -17,7 +17,7 @@ from fuselearn._core import draw_counts
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_flag, count_draws
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners.target import Counts
+from fuselearn.learners.learner import Counts
 from fuselearn.multilabel.base import check_settings
 from fuselearn.multilabel.ensemble import OUTPUTS, MultilabelEnsemble, train_members
 from fuselearn.multilabel.methods.hierarchy import CLUSTERINGS

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from fuselearn._parameters import check_choice
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner, count_all_samples
-from fuselearn.learners.target import Counts, Indices
+from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, single, train_labels
 
 Pair = tuple[int, int]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._parameters import check_whole_number
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner, Model, class_list_target
-from fuselearn.learners.target import Counts, Indices
+from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_method
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
 

@@ -18,8 +18,8 @@ from scipy.special import expit
 from fuselearn._core import Forest, SparseTable, Table, Tree
 from fuselearn.learners import Bound, LabelModel, Learner, TableCoder
 from fuselearn.learners.forests import stack_trees, sum_leaf_values, unstack_trees
+from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import code_columns, code_entries, is_mostly_zero
-from fuselearn.learners.target import Indices
 from fuselearn.learners.trees import as_table, fit_coder
 from fuselearn.multilabel.base import Scores
 

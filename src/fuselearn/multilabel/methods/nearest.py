@@ -14,8 +14,8 @@ from fuselearn._compat import take_rows
 from fuselearn._parameters import check_choice, check_number, check_whole_number, count_threads
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.learners import Bound, LabelModel, Learner
-from fuselearn.learners.numbers import NumberEncoder
-from fuselearn.learners.target import Indices
+from fuselearn.learners.learner import Indices
+from fuselearn.learners.table import NumberEncoder
 from fuselearn.multilabel.base import MultilabelBase, Scores, find_constants, fix_constants, single
 from fuselearn.multilabel.labels import UNKNOWN
 
@@ -340,7 +340,7 @@ class _NeighbourClassifier(MultilabelBase):
         count_threads(self.n_jobs)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
-        return NumberTable(X, "nearest neighbours")
+        return NumberTable(X, "nearest neighbors")
 
     def _hold_out(self, problem: Problem, seed: int) -> Scores:
         """Score each training sample by its neighbors among the others."""

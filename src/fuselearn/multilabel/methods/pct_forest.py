@@ -26,7 +26,7 @@ from fuselearn.base import validate_numbers
 from fuselearn.ensembles.cart import CATEGORY_RULES
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.learners import Learner, count_all_samples
-from fuselearn.learners.target import Counts
+from fuselearn.learners.learner import Counts
 from fuselearn.learners.trees import grow_tree, make_label_target
 from fuselearn.multilabel.base import Scores, Weights, single
 from fuselearn.multilabel.ensemble import MultilabelEnsemble

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import LabelModel, count_all_samples
-from fuselearn.learners.target import Counts, Indices
+from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import Scores
 from fuselearn.multilabel.ensemble import MultilabelEnsemble, train_members
 from fuselearn.multilabel.methods.label_sets import LabelPowersetClassifier, train_powerset

@@ -15,13 +15,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_whole_number
-from fuselearn._random import make_generator
+from fuselearn._parameters import check_whole_number, make_generator
 from fuselearn.base import train_one
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.fusion.held_out import Splits, list_splits
 from fuselearn.learners import Learner, count_all_samples
-from fuselearn.learners.multilabel_clones import MultilabelClone, MultilabelCloneLearner
+from fuselearn.learners.clones import MultilabelClone, MultilabelCloneLearner
 from fuselearn.multilabel.base import N_FOLDS, MultilabelBase, Scores, hold_out_folds, single
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
