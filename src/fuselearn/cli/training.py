@@ -182,11 +182,10 @@ def _check_method(method: str | None, data: Dataset, holdout: float, jobs: int, 
         return "fused"
     n_samples, n_features = data.X.shape
     seconds = estimate_fused_seconds(n_samples, n_features, data.n_classes, effective_n_jobs(jobs)) * (2 - holdout)
-    took = f"would take about {format_seconds(max(1, seconds))}, more than a minute; --method fused trains it all the same."
-    is_quick = seconds <= MOST_SECONDS
+    took, is_quick = format_seconds(max(1, seconds)), seconds <= MOST_SECONDS
+    advice = f"kfhe: fused would take about {took}, more than a minute; --method fused trains it all the same."
     if not quiet:
-        said = f"fused, which takes about {format_seconds(max(1, seconds))}." if is_quick else f"kfhe: fused {took}"
-        typer.echo(f"The method is {said}", err=True)
+        typer.echo(f"The method is {f'fused, which takes about {took}.' if is_quick else advice}", err=True)
     return "fused" if is_quick else "kfhe"
 
 
