@@ -52,6 +52,7 @@ _HOMER = Suite(
     repeats=2,
     folds=5,
     task="multilabel",
+    zero_division=1,
 )  # fmt: skip
 
 EXPERIMENTS: Mapping[str, Experiment] = {
@@ -104,6 +105,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             folds=5,
             max_samples=1000,
             task="multilabel",
+            zero_division=1,
         ),
         LABELS,
         "which multi-label classifier to use when labels may be wrong or forgotten",

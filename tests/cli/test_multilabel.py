@@ -10,12 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from fuselearn import load
-from fuselearn.cli.commands import ClassMetric, LabelMetric
 from fuselearn.cli.main import app
 from fuselearn.cli.training import _make_model as make_model
 from fuselearn.datasets import make_digit_pairs
+from fuselearn.cli.training import _make_model as make_model
+from fuselearn.datasets import make_digit_pairs
 from fuselearn.lab.methods import METHODS
-from fuselearn.lab.scoring import SCORES
+from fuselearn.lab.suites import SCORES
 from fuselearn.multilabel import FusedMultilabelClassifier
 
 ONE_MODEL = {

@@ -15,10 +15,11 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn.datasets import Dataset, load_dataset, make_digit_pairs
-from fuselearn.lab import Suite, Variant, derive_seed
+from fuselearn.lab import Suite, Variant
 from fuselearn.lab.methods import make_contenders
 from fuselearn.lab.protocol import corrupted, fit_tasks, make_folds, quietly, run_fit
 from fuselearn.lab.store import Cell
+from fuselearn.lab.suites import derive_seed
 
 SUITE = Suite("mine", ["iris"], ["Bayes"], noise=[0, 0.2], repeats=2, folds=5)
 NUMBERED = Suite("mine", ["numbered"], ["Memory"], noise=[0.2], repeats=1, folds=5)

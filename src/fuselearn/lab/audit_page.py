@@ -11,7 +11,7 @@ import pandas as pd
 
 from fuselearn.diagnosis import LabelAudit
 from fuselearn.diagnosis.label_audit import find_trusted_neighbors
-from fuselearn.lab.pages import NBSP, make_environment
+from fuselearn.lab.report import NBSP, make_environment
 
 __all__ = ["render_audit"]
 
