@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fuselearn.cli.commands import spell
+from fuselearn.cli.comparing import spell
 from fuselearn.cli.guarding import AUDIT, SUSPECT_COLUMNS, SUSPECTS, Force, check_output, leave, sentences
 from fuselearn.cli.progress import working
 from fuselearn.cli.reading import (

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fuselearn.cli import commands, inspecting, predicting, training
+from fuselearn.cli import comparing, inspecting, predicting, training
 
 __all__ = ["app"]
 
@@ -21,10 +21,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(commands.demo)
-app.command()(commands.compare)
-app.command()(commands.report)
-app.command()(commands.methods)
+app.command()(comparing.demo)
+app.command()(comparing.compare)
+app.command()(comparing.report)
+app.command()(comparing.methods)
 app.command()(training.train)
 app.command()(predicting.predict)
 app.command()(inspecting.audit)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 __all__ = [
     "METHODS", "Contender", "Variant", "estimate_fused_seconds", "format_settings", "import_method", "make_contenders",
-    "make_method", "read_value",
+    "make_method", "optimizing", "read_value",
 ]  # fmt: skip
 
 METHODS: Mapping[str, Mapping[str, str]] = {
@@ -66,6 +66,13 @@ METHODS: Mapping[str, Mapping[str, str]] = {
 """By task, the import path of the class behind each short name."""
 NUMBERS_ONLY = ("RotationForestClassifier",)
 """The library's classifiers that take categories for numbers."""
+OPTIMIZED = {
+    "hamming_loss": "hamming",
+    "accuracy": "subset",
+    **dict.fromkeys(("micro_f1", "micro_precision", "micro_recall", "micro_jaccard"), "micro_f1"),
+    **dict.fromkeys(("one_error", "coverage", "ranking_loss", "label_ranking_average_precision"), "ranking"),
+}
+"""What `FusedMultilabelClassifier` optimizes for a score, if not macro F1."""
 SVM_SECONDS, FOREST_SECONDS, CLASSES_THAT_DOUBLE = 1e-7, 8e-5, 18
 """What a fused fit takes of one processor for each pair of samples, for each sample and root of a feature."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -166,6 +173,23 @@ def make_method(name: str, task: str = "multiclass") -> Any:
     from fuselearn.multilabel import ThresholdedClassifier
 
     return ThresholdedClassifier(estimator, 0.5)
+
+
+def optimizing(name: str, score: str, task: str) -> str:
+    """Return the name of a method, with the setting by which a fused multi-label classifier optimizes a score.
+
+    Examples
+    --------
+    >>> optimizing("fused(n_estimators=20)", "hamming_loss", "multilabel")
+    "fused(n_estimators=20, optimize='hamming')"
+    >>> optimizing("kfhe-homer", "hamming_loss", "multilabel")
+    'kfhe-homer'
+    """
+    short, _, settings = name.partition("(")
+    if task != "multilabel" or short.strip() != "fused" or score not in OPTIMIZED or "optimize" in settings:
+        return name
+    chosen = [part for part in [settings.rstrip().removesuffix(")")] if part]
+    return f"fused({', '.join([*chosen, f'optimize={OPTIMIZED[score]!r}'])})"
 
 
 def import_method(name: str, task: str = "multiclass") -> Any:
