@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +22,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, count_threads, make_generator
+from fuselearn._parameters import check_choice, check_verbose, count_threads, make_generator
+from fuselearn._progress import ProgressLines
 from fuselearn.base import (
     check_base,
     keep_trained,
@@ -253,8 +255,13 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         return bind(self._base_estimator(), X, n_threads)
 
     def _pose(self, problem: Problem) -> Problem:
-        """Complete the problem by what is reported during the fit."""
-        return problem
+        """Complete what the algorithm is given: how rounds are reported, if there is ``verbose``."""
+        own: Any = self
+        if not hasattr(own, "verbose"):
+            return problem
+        check_verbose(own.verbose)
+        progress = ProgressLines(type(self).__name__, own.verbose, own.n_estimators, noun="rounds")
+        return replace(problem, on_iteration=lambda number, model: progress.report(number, {}))
 
     def _train(self, problem: Problem) -> Trained:
         """Train on the bound table, by calling an algorithm.
