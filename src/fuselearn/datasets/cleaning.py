@@ -523,6 +523,8 @@ def _convert(cells: pd.Series, column: Column) -> pd.Series:
         return _count_days(cells)
     if column.kind == "number" and is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype):
         return _to_plain(cells)
+    if column.kind == "boolean" and is_bool_dtype(cells.dtype) and not cells.isna().any():
+        return cells.astype("float64")
     text = cells.astype("object").where(cells.notna(), None).map(_to_text, na_action="ignore")
     if column.kind == "boolean":
         numbers = text.str.casefold().map(_TRUTH).astype("float64")

@@ -261,7 +261,12 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
             return problem
         check_verbose(own.verbose)
         progress = ProgressLines(type(self).__name__, own.verbose, own.n_estimators, noun="rounds")
-        return replace(problem, on_iteration=lambda number, model: progress.report(number, {}))
+
+        def report(number: int, model: Any) -> bool:
+            progress.report(number, {})
+            return False
+
+        return replace(problem, on_iteration=report)
 
     def _train(self, problem: Problem) -> Trained:
         """Train on the bound table, by calling an algorithm.
