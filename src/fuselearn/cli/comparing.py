@@ -10,20 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn.cli import tables
 from fuselearn.cli.guarding import FAILED, REPORT, SUMMARY, Force, check_output, leave, sentences
 from fuselearn.cli.progress import working
-from fuselearn.cli.reading import (
-    Labels,
-    Reading,
-    Seed,
-    Target,
-    TrustClasses,
-    check_target,
-    explain,
-    input_files,
-    listed,
-    reads_table,
-)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,20 +98,20 @@ def demo(
     run(suites.DEMO, out, command=spell(context), jobs=jobs, fresh=fresh, force=force)
 
 
-@reads_table
+@tables.reads_table
 def compare(
     *,
     context: typer.Context,
     files: TableFiles,
-    target: Target = None,
-    labels: Labels = None,
+    target: tables.Target = None,
+    labels: tables.Labels = None,
     noise: Noise = "0",
     noise_kind: NoiseKind = "uniform",
     method: Methods = None,
     control: Control = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats of cross-validation.")] = 3,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")] = 5,
-    seed: Seed = 0,
+    seed: tables.Seed = 0,
     metric: Metric = "macro-f1",
     jobs: Jobs = -1,
     scheduler: Scheduler = None,
@@ -131,8 +120,8 @@ def compare(
         Path | None, typer.Option("--out", help="Folder for the report and the results; fuselearn-FILE by default.")
     ] = None,
     force: Force = False,
-    reading: Reading,
-    classes: TrustClasses = False,
+    reading: tables.Reading,
+    classes: tables.TrustClasses = False,
 ) -> None:
     """Compare methods on your own tables and write a report.
 
@@ -166,11 +155,11 @@ def compare(
             "cleaning": reading.cleaner_options,
             "labels": labels,
         }
-        tables = []
+        read = []
         for path in paths:
             with working(f"Reading {path}"):
-                tables.append(Table.of(path, target, **options))
-        task, score = tables[0].data.task, metric.replace("-", "_")
+                read.append(Table.of(path, target, **options))
+        task, score = read[0].data.task, metric.replace("-", "_")
         if score not in SCORES[task]:
             kind = "several labels per sample" if task == "multilabel" else "one class per sample"
             known = ", ".join(name.replace("_", "-") for name in SCORES[task])
@@ -182,22 +171,22 @@ def compare(
         if control is not None and control not in names:
             leave(f"--control must be one of the methods {', '.join(names)}; got {control}.")
         suite = table_suite(
-            tables, methods=names, noise=_read_fractions(noise), noise_kind=noise_kind, repeats=repeats, folds=folds,
+            read, methods=names, noise=_read_fractions(noise), noise_kind=noise_kind, repeats=repeats, folds=folds,
             seed=seed,
         )  # fmt: skip
-        for path, table in zip(paths, tables, strict=True):
-            if len(tables) > 1:
+        for path, table in zip(paths, read, strict=True):
+            if len(read) > 1:
                 typer.echo(f"{path}:", err=True)
-            explain(table.cleaner)
-            check_target(table.data, path, classes)
+            tables.explain(table.cleaner)
+            tables.check_target(table.data, path, classes)
             if task == "multilabel":
-                typer.echo(f"{table.data.n_classes} labels: {listed(table.data.y.columns)}.", err=True)
+                typer.echo(f"{table.data.n_classes} labels: {tables.listed(table.data.y.columns)}.", err=True)
             if table.data.n_classes > MANY_CLASSES:
                 what = f"{table.data.n_classes} {'labels' if task == 'multilabel' else 'classes'}"
                 advice = "make most methods slow; reduce the work with --method, --repeats or --folds."
                 typer.echo(f"{what} {advice}", err=True)
     folder = out or Path(f"fuselearn-{suite.name.removeprefix('compare-')}")
-    inputs = [source for path in paths for source in input_files(path, labels)]
+    inputs = [source for path in paths for source in tables.input_files(path, labels)]
     run(
         suite, folder, command=spell(context), jobs=jobs, fresh=not resume, force=force, inputs=inputs, metric=score,
         control=control, scheduler=scheduler,

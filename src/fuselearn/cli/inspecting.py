@@ -9,26 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn.cli import tables
 from fuselearn.cli.comparing import spell
 from fuselearn.cli.guarding import AUDIT, SUSPECT_COLUMNS, SUSPECTS, Force, check_output, leave, sentences
 from fuselearn.cli.progress import working
-from fuselearn.cli.reading import (
-    Json,
-    Labels,
-    Reading,
-    Seed,
-    TableFile,
-    Target,
-    Threads,
-    TrustClasses,
-    check_target,
-    describe,
-    explain,
-    input_files,
-    list_leaks,
-    listed,
-    reads_table,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,14 +26,14 @@ MOST_COLUMNS = 100
 TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".pq", ".arff"}
 
 
-@reads_table
+@tables.reads_table
 def info(
     *,
     file: Annotated[Path, typer.Argument(help="Model file, or a table in any format that `train` reads.")],
     target: Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes of a table.")] = None,
-    labels: Labels = None,
-    reading: Reading,
-    as_json: Json = False,
+    labels: tables.Labels = None,
+    reading: tables.Reading,
+    as_json: tables.Json = False,
 ) -> None:
     """Describe a model file without loading the model, or how `train` would read the columns of a table.
 
@@ -91,10 +75,10 @@ def _model_lines(header: dict[str, Any]) -> dict[str, str]:
         "trained on": "{} samples, {} features".format(*header.get("training_shape", ("", ""))),
         "saved": header.get("date"),
         "by": ", ".join([f"fuselearn {header.get('fuselearn')}", *versions]),
-        "classes": listed(known["classes"]),
-        "labels": listed(known["labels"]),
-        "columns": listed(map(_spell_column, known["columns"])),
-        "left out": listed(known["left_out"]),
+        "classes": tables.listed(known["classes"]),
+        "labels": tables.listed(known["labels"]),
+        "columns": tables.listed(map(_spell_column, known["columns"])),
+        "left out": tables.listed(known["left_out"]),
         "file format": str(header.get("format")),
     }
     return {name: text for name, text in lines.items() if text and text != " samples,  features"}
@@ -108,7 +92,7 @@ def _spell_column(column: dict[str, Any]) -> str:
     return name if kind in (None, "number") and not words else f"{name} ({kind}{words})"
 
 
-def _describe_table(file: Path, target: str | None, labels: Any, reading: Reading) -> tuple[dict[str, Any], str]:
+def _describe_table(file: Path, target: str | None, labels: Any, reading: tables.Reading) -> tuple[dict[str, Any], str]:
     """Describe how `train` would read the columns of a table; also its labels in words, if samples have several."""
     from fuselearn.datasets import Dataset
     from fuselearn.datasets.tables import find_target, is_sparse
@@ -132,7 +116,7 @@ def _describe_table(file: Path, target: str | None, labels: Any, reading: Readin
                 "type": column.kind,
                 "used": column.is_feature,
                 "missing": int(missing[column.name]),
-                "note": describe(column),
+                "note": tables.describe(column),
             }
             for column in cleaner.columns_
         ]
@@ -140,7 +124,9 @@ def _describe_table(file: Path, target: str | None, labels: Any, reading: Readin
     if found is None:
         return said, ""
     y = found.read(table)
-    said["leaks"] = list_leaks(Dataset(X, y, file.stem, "", str(file), chosen if is_sparse(table, chosen) else ()))
+    said["leaks"] = tables.list_leaks(
+        Dataset(X, y, file.stem, "", str(file), chosen if is_sparse(table, chosen) else ())
+    )
     if found.labels is None:
         classes = {str(name): int(count) for name, count in y.value_counts().items()}
         return said | {"target": {"name": y.name, "classes": classes}}, ""
@@ -159,10 +145,10 @@ def _table_lines(said: dict[str, Any]) -> dict[str, str]:
     lines = {"table": f"{said['file']}: {said['rows']} rows, {len(columns) + len(labels)} columns"}
     if "target" in said:
         classes = said["target"]["classes"]
-        sizes = listed(f"{name} ({count})" for name, count in classes.items())
+        sizes = tables.listed(f"{name} ({count})" for name, count in classes.items())
         lines["target"] = f"{said['target']['name']}: {len(classes)} classes, {sizes}"
     if labels:
-        lines["labels"] = listed(labels)
+        lines["labels"] = tables.listed(labels)
     if said.get("leaks"):
         lines["warning"] = " ".join(said["leaks"])
     if len(columns) > MOST_COLUMNS:
@@ -174,13 +160,13 @@ def _table_lines(said: dict[str, Any]) -> dict[str, str]:
     return lines
 
 
-@reads_table
+@tables.reads_table
 def audit(
     *,
     context: typer.Context,
-    file: TableFile,
-    target: Target = None,
-    labels: Labels = None,
+    file: tables.TableFile,
+    target: tables.Target = None,
+    labels: tables.Labels = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the suspects are printed.")
     ] = None,
@@ -189,12 +175,12 @@ def audit(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List all samples, the most doubtful first.")] = False,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Audits to average, each on other folds.")] = 1,
-    seed: Seed = 0,
-    jobs: Threads = -1,
-    reading: Reading,
-    classes: TrustClasses = False,
+    seed: tables.Seed = 0,
+    jobs: tables.Threads = -1,
+    reading: tables.Reading,
+    classes: tables.TrustClasses = False,
     force: Force = False,
-    as_json: Json = False,
+    as_json: tables.Json = False,
 ) -> None:
     """List the samples of your own table whose label is likely to be wrong.
 
@@ -221,7 +207,7 @@ def audit(
     with sentences():
         for path, kind in ((output, SUSPECTS), (html, AUDIT)):
             if path is not None:
-                check_output(path, kind, input_files(file, labels), force=force)
+                check_output(path, kind, tables.input_files(file, labels), force=force)
         if output is not None and html is not None and output.resolve() == html.resolve():
             leave(f"{output} is named twice: the list and the page need different files.")
         index = reading.index
@@ -229,9 +215,9 @@ def audit(
             table, cleaner = reading.read(file)
             data = split_table(table, target, labels, cleaner).dense()
             names = None if index is None else table.frame([index])[index]
-        check_target(data, file, classes, quiet=True)
+        tables.check_target(data, file, classes, quiet=True)
         if not as_json:
-            explain(cleaner)
+            tables.explain(cleaner)
         with working(f"Auditing {data.y.size:,} labels"):
             found = audit_labels(data.X, data.y, n_repeats=repeats, random_state=seed, n_jobs=jobs)
         text = _list(found, index, names, every=every).to_csv(index=False, float_format="%.6g", lineterminator="\n")

@@ -15,8 +15,8 @@ import pyarrow as pa
 import typer
 from pyarrow.parquet import ParquetFile, read_metadata
 
+from fuselearn.cli import tables
 from fuselearn.cli.progress import fitting
-from fuselearn.cli.reading import Reading, check_target, explain
 from fuselearn.datasets import Dataset, TableCleaner
 from fuselearn.datasets.cleaning import convert
 from fuselearn.datasets.dataset import require_columns
@@ -66,7 +66,7 @@ def memory_size() -> int:
 
 
 def train_from_disk(
-    model: Any, file: Path, target: str, reading: Reading, folder: Path, *, trusted: bool, quiet: bool
+    model: Any, file: Path, target: str, reading: tables.Reading, folder: Path, *, trusted: bool, quiet: bool
 ) -> tuple[Any, TableCleaner | None, dict[str, Any]]:
     """Train an ensemble from a Parquet file part by part.
 
@@ -95,22 +95,22 @@ def train_from_disk(
     frame = _look_at(file)
     X, y = frame.drop(columns=target), class_names(frame[target], str(file))
     features_seen = cleaner.fit_transform(X)
-    check_target(Dataset(features_seen, y, file.stem, "", str(file)), file, trusted, quiet=quiet)
+    tables.check_target(Dataset(features_seen, y, file.stem, "", str(file)), file, trusted, quiet=quiet)
     leaf_size = _enlarge_leaves(model, about.num_rows)
     if not quiet:
-        explain(cleaner)
+        tables.explain(cleaner)
         looked = f"{len(X):,} of its {about.num_rows:,} samples have decided"
         typer.echo(f"{file} is read part by part; how, {looked}.", err=True)
         if leaf_size is not None:
             typer.echo(f"Leaves have at least {leaf_size:,} samples; --set changes min_samples_leaf.", err=True)
-    features, tables, targets = tuple(cleaner.feature_names_in_), [], []
+    features, parts, targets = tuple(cleaner.feature_names_in_), [], []
     for path, groups, _ in row_groups([file], [target]):
-        tables.append(ConvertedRows(ParquetRows(path, groups, features), partial(_clean, cleaner)))
+        parts.append(ConvertedRows(ParquetRows(path, groups, features), partial(_clean, cleaner)))
         targets.append(ConvertedRows(ParquetRows(path, groups, (target,)), partial(_read_classes, str(file))))
     start = time.perf_counter()
     with fitting(model, f"Training {type(model).__name__}"):
         own = DiskEnsemble(model.set_params(sampling="poisson"), directory=folder)
-        fitted = own.fit(tables, targets).estimator_.set_params(verbose=0)
+        fitted = own.fit(parts, targets).estimator_.set_params(verbose=0)
     said = {
         "rows": about.num_rows,
         "columns": fitted.n_features_in_,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn.cli import tables
 from fuselearn.cli.guarding import (
     ONNX,
     Force,
@@ -21,7 +22,6 @@ from fuselearn.cli.guarding import (
     sentences,
 )
 from fuselearn.cli.progress import working
-from fuselearn.cli.reading import Decimal, Encoding, Json, Labels, Reading, Sep, listed, split_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,12 +48,12 @@ def predict(
             help="Columns to write before the predictions, such as an identifier; separated by commas.",
         ),
     ] = None,
-    labels: Labels = None,
-    sep: Sep = None,
-    encoding: Encoding = "utf-8",
-    decimal: Decimal = ".",
+    labels: tables.Labels = None,
+    sep: tables.Sep = None,
+    encoding: tables.Encoding = "utf-8",
+    decimal: tables.Decimal = ".",
     force: Force = False,
-    as_json: Json = False,
+    as_json: tables.Json = False,
 ) -> None:
     """Predict for the samples of a file, block by block, so that it may be larger than memory.
 
@@ -78,9 +78,9 @@ def predict(
 
     with sentences():
         header = read_header(model)
-        form = Reading(sep=sep, encoding=encoding, decimal=decimal).form()
+        form = tables.Reading(sep=sep, encoding=encoding, decimal=decimal).form()
         columns = read_columns(file, form)
-        kept = split_names(keep or [], columns)
+        kept = tables.split_names(keep or [], columns)
         if output is not None:
             predictions = make_predictions_kind(prediction_columns(header), kept)
             check_output(output, predictions, [model, file], force=force)
@@ -93,7 +93,7 @@ def predict(
         known = {*header.get("left_out", ()), *target}
         unknown = [name for name in rows.ignored if name not in known]
         if unknown and not as_json:
-            typer.echo(f"Ignored: {listed(unknown)}, which the model does not know.", err=True)
+            typer.echo(f"Ignored: {tables.listed(unknown)}, which the model does not know.", err=True)
         # True labels are often named like the predictions.
         predicted = set(prediction_columns(header)) - set(kept)
         renamed = {name: f"true:{name}" if name in predicted else name for name in target}
@@ -108,7 +108,7 @@ def predict(
         said |= {} if tally is None else {"score": tally.describe()}
         typer.echo(json.dumps(said) if as_json else f"Predicted {n_rows} samples. Predictions written to {output}")
     if tally is not None and not as_json:
-        say_scores(tally, f"On the {tally.n_samples} samples with a known {listed(target)}", err=output is None)
+        say_scores(tally, f"On the {tally.n_samples} samples with a known {tables.listed(target)}", err=output is None)
 
 
 def _find_target(header: dict[str, Any], columns: Sequence[str], chosen: str | None, file: Path) -> list[str]:
@@ -127,7 +127,7 @@ def _find_target(header: dict[str, Any], columns: Sequence[str], chosen: str | N
     found = choose_label_columns(columns, chosen, file)
     names = found.labels or []
     if set(names) != set(labels):
-        leave(f"--labels names {listed(names)}; the labels of the model are {listed(labels)}.")
+        leave(f"--labels names {tables.listed(names)}; the labels of the model are {tables.listed(labels)}.")
     by_name = dict(zip(names, found.columns, strict=True))
     return [by_name[name] for name in labels]
 
@@ -177,7 +177,7 @@ def export(
     model: Model,
     output: Annotated[Path, typer.Option("--output", "-o", help="ONNX file to write.")],
     force: Force = False,
-    as_json: Json = False,
+    as_json: tables.Json = False,
 ) -> None:
     """Export a model to ONNX, which other programs run without Python.
 
@@ -198,7 +198,8 @@ def export(
             made = [each["name"] for each in columns if each["type"] in ("date", "boolean") or each.get("words")]
             if made and not as_json:
                 typer.echo(
-                    f"The ONNX model expects numbers for {listed(made)}, as described by `fuselearn info`.", err=True
+                    f"The ONNX model expects numbers for {tables.listed(made)}, as described by `fuselearn info`.",
+                    err=True,
                 )
         exported = to_onnx(fitted)
         with replacing(output) as file:
@@ -209,5 +210,5 @@ def export(
         "inputs": [value.name for value in exported.graph.input],
         "outputs": [value.name for value in exported.graph.output],
     }
-    text = f"ONNX model written to {output}: {listed(said['inputs'])} in, {listed(said['outputs'])} out."
+    text = f"ONNX model written to {output}: {tables.listed(said['inputs'])} in, {tables.listed(said['outputs'])} out."
     typer.echo(json.dumps(said) if as_json else text)

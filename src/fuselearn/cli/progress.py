@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import Any
 
-from fuselearn._messages import format_seconds
-
 __all__ = ["fitting", "working"]
 
 SILENCE = 30.0
@@ -28,6 +26,8 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
         with Console(stderr=True).status(escape(text)) as status:
             yield lambda said: status.update(escape(said))
         return
+    from fuselearn._messages import format_seconds
+
     start, latest, is_done = time.monotonic(), [text], threading.Event()
 
     def print_lines() -> None:

@@ -9,22 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn.cli import tables
 from fuselearn.cli.guarding import MODEL, Force, check_output, leave, sentences
 from fuselearn.cli.progress import fitting, working
-from fuselearn.cli.reading import (
-    Json,
-    Labels,
-    Reading,
-    Seed,
-    TableFile,
-    Target,
-    Threads,
-    TrustClasses,
-    check_target,
-    explain,
-    input_files,
-    reads_table,
-)
 
 if TYPE_CHECKING:
     from fuselearn.cli.scoring import ClassTally, LabelTally
@@ -67,23 +54,23 @@ OutOfCore = Annotated[
 ]
 
 
-@reads_table
+@tables.reads_table
 def train(
     *,
-    file: TableFile,
+    file: tables.TableFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, usually *.fuse.")],
-    target: Target = None,
-    labels: Labels = None,
+    target: tables.Target = None,
+    labels: tables.Labels = None,
     method: Method = None,
     setting: Setting = None,
-    seed: Seed = 0,
-    jobs: Threads = -1,
-    reading: Reading,
-    classes: TrustClasses = False,
+    seed: tables.Seed = 0,
+    jobs: tables.Threads = -1,
+    reading: tables.Reading,
+    classes: tables.TrustClasses = False,
     holdout: Holdout = 0.2,
     out_of_core: OutOfCore = None,
     force: Force = False,
-    as_json: Json = False,
+    as_json: tables.Json = False,
 ) -> None:
     """Train an ensemble on your own table and save it.
 
@@ -111,7 +98,7 @@ def train(
     from fuselearn.io import save
 
     with sentences():
-        check_output(output, MODEL, input_files(file, labels), force=force)
+        check_output(output, MODEL, tables.input_files(file, labels), force=force)
         if _is_out_of_core(file, out_of_core):
             from fuselearn.cli import large
 
@@ -130,8 +117,8 @@ def train(
             with working(f"Reading {file}"):
                 data, cleaner = reading.split(file, target, labels)
             if not as_json:
-                explain(cleaner)
-            check_target(data, file, classes, quiet=as_json)
+                tables.explain(cleaner)
+            tables.check_target(data, file, classes, quiet=as_json)
             target = None if data.task == "multilabel" else str(data.y.name)
             method = _check_method(method, data, holdout, jobs, quiet=as_json)
             model = _make_model(method, data.task, setting or [], seed, jobs)
