@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from sklearn.base import BaseEstimator, ClassifierMixin
 from typer.testing import CliRunner
 
@@ -72,6 +74,14 @@ def test_help_has_examples(command, flag):
     text = run(command, flag).stdout
     assert "Examples" in text
     assert text.count(f"fuselearn {command}") >= 2
+
+
+def test_every_option_is_used_in_a_test():
+    written = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*.py"))
+    for name, command in typer.main.get_command(app).commands.items():
+        for parameter in command.params:
+            options = [option for option in parameter.opts if option.startswith("-")]
+            assert not options or any(f'"{option}"' in written for option in options), (name, options)
 
 
 def test_help_lists_the_commands():
