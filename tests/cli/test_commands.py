@@ -80,7 +80,7 @@ def test_every_option_is_used_in_a_test():
     written = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*.py"))
     for name, command in typer.main.get_command(app).commands.items():
         for parameter in command.params:
-            options = [option for option in parameter.opts if option.startswith("-")]
+            options = [option for option in parameter.opts + parameter.secondary_opts if option[0] == "-"]
             assert not options or any(f'"{option}"' in written for option in options), (name, options)
 
 
