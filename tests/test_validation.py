@@ -46,11 +46,11 @@ class TestParameters:
 
 class TestWeights:
     def test_none_means_equal(self):
-        assert read_weights(None, np.zeros((3, 1)), 3) is None
+        assert read_weights(None, 3) is None
 
     def test_any_container(self):
         for given in [[1, 2, 3], np.array([1.0, 2.0, 3.0]), pd.Series([1, 2, 3])]:
-            np.testing.assert_array_equal(read_weights(given, np.zeros((3, 1)), 3), [1.0, 2.0, 3.0])
+            np.testing.assert_array_equal(read_weights(given, 3), [1.0, 2.0, 3.0])
 
     @pytest.mark.filterwarnings("ignore:overflow")
     def test_impossible_weights_are_refused_by_name(self):
@@ -64,7 +64,7 @@ class TestWeights:
             [[1], [2], [3]],
         ]:
             with pytest.raises(ValueError, match=r"(?i)sample.weight"):
-                read_weights(weights, np.zeros((3, 1)), 3)
+                read_weights(weights, 3)
 
     def test_counts_are_whole_numbers(self):
         assert are_counts(np.array([0.0, 1.0, 7.0]))

@@ -2,7 +2,6 @@
 
 from sklearn.base import _clone_parametrized as clone_parameters
 from sklearn.utils import _safe_indexing as take_rows
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as count_rows
 
-__all__ = ["check_sample_weight", "clone_parameters", "count_rows", "take_rows"]
+__all__ = ["clone_parameters", "count_rows", "take_rows"]

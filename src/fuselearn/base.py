@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
-from sklearn.utils import get_tags
+from sklearn.utils import InputTags, get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from fuselearn._compat import check_sample_weight, count_rows, take_rows
+from fuselearn._compat import count_rows, take_rows
 from fuselearn._messages import show
 from fuselearn._parameters import count_threads, make_generator
 from fuselearn.fusion import Problem, Trained, WeightedSum
@@ -134,10 +134,10 @@ class EstimatorBase(BaseEstimator):
     _fused_: WeightedSum
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
+        """Return scikit-learn's tags: an ensemble takes what its base estimator takes."""
+        tags, base = super().__sklearn_tags__(), getattr(self, "estimator", None)
+        takes = get_tags(base).input_tags if isinstance(base, BaseEstimator) else InputTags(allow_nan=True, sparse=True)
+        tags.input_tags.allow_nan, tags.input_tags.sparse = takes.allow_nan, takes.sparse
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
@@ -221,7 +221,7 @@ class ClassifierBase(ClassifierMixin, EstimatorBase):
             np.array_equal(before[0], self.classes_) and before[1] == self.n_features_in_
         ):
             raise ValueError("With warm_start=True, X and y must have the features and classes of the fit before.")
-        weights = self._read_weights(sample_weight, X, classes)
+        weights = self._read_weights(sample_weight, classes)
         return self._solve(learner, class_target(classes, len(self.classes_), self.classes_), weights, X)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -253,16 +253,16 @@ class ClassifierBase(ClassifierMixin, EstimatorBase):
         check_is_fitted(self)
         return clip_probabilities(self._to_probabilities(sum_scores(self, X)))
 
-    def _read_weights(self, sample_weight: Any, X: Any, classes: npt.NDArray[np.int32]) -> Weights | None:
+    def _read_weights(self, sample_weight: Any, classes: npt.NDArray[np.int32]) -> Weights | None:
         """Check sample weights and multiply them by the weights of the classes; None if neither is given.
 
         A single model's learner multiplies by the weights of the classes itself, once samples are drawn.
         """
-        weights = read_weights(sample_weight, X, len(classes))
+        weights = read_weights(sample_weight, len(classes))
         if self.class_weight is None or self._base_estimator() is self:
             return weights
         by_class = compute_sample_weight(self.class_weight, self.classes_[classes])
-        return read_weights(by_class if weights is None else weights * by_class, X, len(classes))
+        return read_weights(by_class if weights is None else weights * by_class, len(classes))
 
     def _to_probabilities(self, scores: Scores) -> Scores:
         """Turn the sum of the models' outputs into probabilities, but for rounding errors."""
@@ -297,7 +297,7 @@ class RegressorBase(RegressorMixin, EstimatorBase):
         """
         X, learner = self._bind(X)
         target = value_target(read_numbers(y, learner.n_samples, type(self).__name__))
-        return self._solve(learner, target, read_weights(sample_weight, X, learner.n_samples), X)
+        return self._solve(learner, target, read_weights(sample_weight, learner.n_samples), X)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the value of each sample.
@@ -439,11 +439,11 @@ def _any_missing(y: npt.NDArray[Any]) -> bool:
         return True
 
 
-def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+def read_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float64] | None:
     """Validate sample weights; None means equal weights."""
     if sample_weight is None:
         return None
-    weights = check_weights(sample_weight, X, n_rows)
+    weights = check_weights(sample_weight, n_samples)
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
     if not np.isfinite(weights.sum()):
@@ -451,14 +451,16 @@ def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.floa
     return weights
 
 
-def check_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.float64]:
+def check_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float64]:
     """Validate sample weights one by one."""
-    rows = np.empty((n_rows, 1)) if not hasattr(X, "shape") else X
     try:
-        sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.asarray(sample_weight, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold one number per sample: {error}.") from error
-    weights = check_sample_weight(sample_weight, rows, dtype=np.float64)
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight must have one weight per sample, shape ({n_samples},), not {weights.shape}.")
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight contains NaN or infinity; expected finite weights.")
     if (weights < 0).any():
         raise ValueError("sample_weight has negative entries; expected weights of at least 0.")
     return weights

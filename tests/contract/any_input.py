@@ -67,6 +67,7 @@ CHOICES = {
     "cv": [2, 3],
     "estimator": [None, "tree", GaussianNB(), CARTClassifier(min_samples_split=2), CARTClassifier(max_features=1)],
     "gamma": [0.5, 100.0],
+    "impute": [True],
     "kernel": ["linear", "rbf"],
     "kernels": [("linear",)],
     "labelset_size": [1, 2],

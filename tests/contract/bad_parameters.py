@@ -76,6 +76,7 @@ BAD: dict[str, list[Any]] = {
     "overlapping": NOT_A_FLAG,
     "positive_class": ["maybe"],
     "prefit": NOT_A_FLAG,
+    "impute": NOT_A_FLAG,
     "probability": NOT_A_CHOICE,
     "random_state": ["seed", -1, 1.5],
     "ratio": [0, -1.0, "much"],

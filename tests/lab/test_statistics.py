@@ -17,7 +17,6 @@ from fuselearn.lab.statistics import (
     aligned_ranks,
     aligned_test,
     average_ranks,
-    bootstrap_means,
     check_scores,
     finner,
     friedman_posthoc,
@@ -413,20 +412,6 @@ def test_a_rank_is_one_plus_the_better_plus_half_the_equal(scores):
 @given(all_tables)
 def test_monotone_transformations_leave_ranks_unchanged(scores):
     assert_series_equal(average_ranks(scores), average_ranks(np.exp(scores / 7.0) - 3))
-
-
-def test_the_bootstrap_is_scipys_and_repeats():
-    ranks = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 3)))
-    ours = bootstrap_means(ranks)
-    theirs = stats.bootstrap((ranks,), np.mean, n_resamples=20_000, method="percentile").confidence_interval
-    assert_allclose(ours["low"], theirs.low, atol=0.05)
-    assert_allclose(ours["high"], theirs.high, atol=0.05)
-    assert_frame_equal(ours, bootstrap_means(ranks))
-
-
-def test_one_dataset_leaves_no_doubt():
-    intervals = bootstrap_means(pd.DataFrame([[1.0, 2.0, 3.0]]))
-    assert intervals.low.to_list() == intervals.high.to_list() == [1, 2, 3]
 
 
 def test_wins_ties_and_losses_by_hand():

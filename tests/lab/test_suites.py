@@ -42,7 +42,7 @@ def test_the_usual_methods_exist(task):
         ({"noise": []}, "noise must hold fractions"),
         ({"noise": ["a"]}, "noise must be a list of fractions"),
         ({"noise": [0, 0.0]}, "noise must name every level once"),
-        ({"noise_kind": "loud"}, "noise_kind must be 'uniform' or"),
+        ({"noise_kind": "loud"}, "noise_kind must be 'uniform', 'pair'"),
         ({"noise_kind": "pair", "task": "multilabel"}, "noise_kind must be 'uniform' or 'forgotten'"),
         ({"folds": 1}, "folds must be at least 2, not 1"),
         ({"repeats": 0}, "repeats must be at least 1, not 0"),

@@ -71,7 +71,7 @@ def test_rows_come_in_the_order_of_the_suite_and_failures_show(store):
 def test_another_score_may_be_chosen(store):
     summary = summarize(store, score="log_loss")
     assert summary["score"].equals(summary["log_loss"])
-    with pytest.raises(ValueError, match=r"score must be 'macro_f1' or .* not 'hamming_loss'"):
+    with pytest.raises(ValueError, match=r"score must be 'macro_f1', .* not 'hamming_loss'"):
         summarize(store, score="hamming_loss")
     with pytest.raises(StoreError, match="holds no suite 'kfhe'; it holds 'mine'"):
         summarize(store, "kfhe")

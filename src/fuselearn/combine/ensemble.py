@@ -209,7 +209,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         self._check_settings(members)
         X = read_samples(self, X, reset=True)
         target = self._read_target(members, X, y)
-        weights = read_weights(sample_weight, X, X.shape[0])
+        weights = read_weights(sample_weight, X.shape[0])
         return TrainingData(route_metadata(self, members, weights, groups, params), X, target, weights, groups)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -27,7 +27,7 @@ from fuselearn.base import clip_probabilities, prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
-from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
     WEIGHTINGS,
     ArrayStates,
@@ -40,7 +40,7 @@ from fuselearn.fusion.filtering import (
     closed_form_coefficients,
     run_filters,
 )
-from fuselearn.fusion.problem import MOST_TRIES, Output, output_of
+from fuselearn.fusion.problem import MOST_TRIES, OutOfBag, Output, output_of
 from fuselearn.learners import Model, TreeLearner, TreeModel, are_counts
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ class ScalarFilter:
         return self.gain
 
 
-class KalmanFilter:
+class KalmanFilter(ScalarFilter):
     """Estimate an array from noisy measurements of it.
 
     The estimate x has one variance P for all of its entries. Between measurements it may change, ::
@@ -142,25 +142,15 @@ class KalmanFilter:
         self, state: npt.ArrayLike, variance: float = 1.0, process_noise: float = 0.0, transition: float = 1.0
     ) -> None:
         self.state: npt.NDArray[np.float64] = np.array(state, dtype=np.float64, order="C")
-        self._scalar = ScalarFilter(variance, process_noise, transition)
-
-    @property
-    def variance(self) -> float:
-        """P, the variance of the estimate."""
-        return self._scalar.variance
-
-    @property
-    def gain(self) -> float:
-        """K of the last measurement update, NaN before the first."""
-        return self._scalar.gain
+        super().__init__(variance, process_noise, transition)
 
     def predict(self) -> None:
         """Perform the time update."""
-        self._scalar.predict()
-        if self._scalar.transition != 1.0:
-            self.state *= self._scalar.transition
+        super().predict()
+        if self.transition != 1.0:
+            self.state *= self.transition
 
-    def update(self, measurement: npt.ArrayLike, error: float) -> float:
+    def update(self, measurement: npt.ArrayLike, error: float) -> float:  # type: ignore[override]
         """Perform the measurement update and return the gain.
 
         Parameters
@@ -173,7 +163,7 @@ class KalmanFilter:
         z = np.ascontiguousarray(measurement, dtype=np.float64)
         if z.shape != self.state.shape:
             raise ValueError(f"measurement has shape {z.shape}; the state has shape {self.state.shape}.")
-        gain = self._scalar.update(error)
+        gain = super().update(error)
         pull(self.state.ravel(), z.ravel(), gain)
         return gain
 

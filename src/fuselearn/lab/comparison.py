@@ -22,7 +22,6 @@ from fuselearn._messages import show
 from fuselearn.lab.statistics import (
     Significance,
     average_ranks,
-    bootstrap_means,
     finner,
     friedman_posthoc,
     friedman_test,
@@ -125,11 +124,6 @@ class Comparison:
     def beaten(self) -> list[str]:
         """The methods that are significantly worse than the best one."""
         return self._with_verdict(self.best, "better")
-
-    @cached_property
-    def intervals(self) -> pd.DataFrame:
-        """Bootstrap intervals of the average ranks over datasets (or folds)."""
-        return bootstrap_means(self.scores.rank(axis=1, ascending=False))
 
     @cached_property
     def omnibus(self) -> Significance | None:

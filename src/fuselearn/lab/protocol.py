@@ -43,18 +43,7 @@ from fuselearn.multilabel import IterativeStratifiedKFold, label_scores
 from fuselearn.multilabel.labels import read_probabilities
 from fuselearn.multilabel.metrics import multilabel_scores
 
-__all__ = [
-    "FitTask",
-    "calibration_error",
-    "corrupted",
-    "fit_cost",
-    "fit_tasks",
-    "make_folds",
-    "quietly",
-    "run_fit",
-    "score_classes",
-    "score_labels",
-]
+__all__ = ["FitTask", "fit_cost", "fit_tasks", "quietly", "run_fit"]
 
 Codes = npt.NDArray[np.intp]
 Probabilities = npt.NDArray[np.float64]

@@ -31,18 +31,7 @@ from fuselearn.lab.suites import LOSSES, SCORES, Suite
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "NBSP",
-    "Material",
-    "collect",
-    "format_p",
-    "format_percent",
-    "inline_svg",
-    "make_environment",
-    "name_score",
-    "render",
-    "write_report",
-]
+__all__ = ["Material", "collect", "render", "write_report"]
 
 NBSP = "\N{NO-BREAK SPACE}"
 

@@ -41,9 +41,6 @@ __all__ = [
     "win_tie_loss",
 ]
 
-N_RESAMPLES = 10_000
-BATCH = 1000  # resamples in memory at once
-
 
 class Significance(NamedTuple):
     """The statistic of a test, and its p-value."""
@@ -550,21 +547,6 @@ def _check_pair(
             fold = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ValueError(f"{name} must be finite numbers; fold {fold} has {values[fold]}.")
     return first, second
-
-
-def bootstrap_means(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Compute 95 % bootstrap intervals of the mean ranks: the columns mean, low and high, one row per method.
-
-    Datasets are drawn with replacement, and the interval lies between the quantiles 0.025 and 0.975 of the means (the
-    percentile bootstrap of Efron and Tibshirani, 1993).
-    """
-    mean = low = high = ranks.mean()
-    if len(ranks) > 1:  # all resamples of a single dataset are equal
-        low, high = stats.bootstrap(
-            (ranks.to_numpy(),), np.mean, axis=0, n_resamples=N_RESAMPLES, batch=BATCH, confidence_level=0.95,
-            method="percentile", random_state=np.random.default_rng(0),  # "rng" since SciPy 1.15 only
-        ).confidence_interval  # fmt: skip
-    return pd.DataFrame({"mean": mean, "low": low, "high": high})
 
 
 def check_scores(

@@ -22,16 +22,16 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_verbose, count_threads, make_generator
+from fuselearn._parameters import check_verbose, count_threads, make_generator
 from fuselearn._progress import ProgressLines
 from fuselearn.base import (
+    EstimatorBase,
     check_base,
     keep_trained,
     predict_samples,
     read_weights,
     reset_on_failure,
     validate_rows,
-    without_derived,
 )
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.svm import SVMClassifier
@@ -39,8 +39,7 @@ from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.held_out import Splits, average_held_out, hold_out
 from fuselearn.learners import LabelModel, Learner, bind, count_all_samples, label_target
 from fuselearn.learners.learner import Counts
-from fuselearn.multilabel.decisions import DecisionRule
-from fuselearn.multilabel.decisions.rules import RULES, OwnDecision, make_decision_rule
+from fuselearn.multilabel.decisions import DecisionRule, OwnDecision, make_decision_rule
 from fuselearn.multilabel.labels import (
     UNKNOWN,
     check_same_labels,
@@ -57,13 +56,10 @@ Weights = npt.NDArray[np.float64]
 N_FOLDS = 5
 
 
-class MultilabelBase(ClassifierMixin, BaseEstimator):
+class MultilabelBase(ClassifierMixin, EstimatorBase):
     """A multi-label classifier. Subclasses write ``_train``, and ``_check_parameters`` if they need it."""
 
     decision: Any
-    random_state: Any
-    n_jobs: int | None
-    n_features_in_: int
     labels_: npt.NDArray[Any]
     n_labels_: int
     classes_: list[npt.NDArray[np.int64]]
@@ -73,8 +69,6 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
     _held_out_name = "oob_decision_function_"  # the attribute that keeps scores by models not trained on a sample
     _accepts_unknown = False  # whether ``_train`` takes `UNKNOWN` labels
     _input_tags: tuple[tuple[str, bool], ...] = ()  # scikit-learn's, if not those of the base
-    _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
-    _fused_: WeightedSum
     _constants_: npt.NDArray[np.float64]  # 0 or 1 for labels that are constant in training, else NaN
 
     def __sklearn_tags__(self) -> Any:
@@ -93,10 +87,6 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         for name, value in self._input_tags:
             setattr(tags.input_tags, name, value)
         return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a copy or a file keeps, without attributes that can be computed again."""
-        return without_derived(self, super().__getstate__())
 
     @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -122,8 +112,8 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         self._check_base()
         X = self._check_table(X, reset=True)
         Y = self._read_labels(y, X.shape[0])
-        weights = read_weights(sample_weight, X, X.shape[0])
-        learner = self._bind(X, count_threads(self.n_jobs))
+        weights = read_weights(sample_weight, X.shape[0])
+        learner = self._make_learner(X, count_threads(self.n_jobs))
         problem = self._fit_bound(learner, X, Y, weights, rule.needs_scores)
         self.rule_ = self._fit_rule(rule, Y, weights, lambda: problem)
         learner.release()
@@ -175,7 +165,7 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
             if Y.shape[1] != self.n_labels_:
                 raise ValueError(f"y has {Y.shape[1]} label(s), but the model was fitted on {self.n_labels_}.")
             check_same_labels(label_names(y), self.labels_, "y has labels of other names or order than in fit")
-            weights = read_weights(sample_weight, X, len(Y))
+            weights = read_weights(sample_weight, len(Y))
             rule = other._fit_rule(rule, Y, weights, lambda: other._bind_again(X, Y, weights))
         other.rule_ = rule
         return other
@@ -220,13 +210,9 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
 
     def _make_rule(self, decision: Any) -> DecisionRule:
         """Make the rule, not yet fitted, that a ``decision`` stands for."""
-        own = self._own_decision
-        if own is not None and isinstance(decision, str) and check_choice("decision", decision, (own, *RULES)) == own:
+        if isinstance(decision, str) and decision == self._own_decision:
             return OwnDecision()
-        return make_decision_rule(decision, "decision")
-
-    def _check_parameters(self) -> None:
-        """Raise an error for parameters that make no sense, before any work is done."""
+        return make_decision_rule(decision, "decision", self._own_decision)
 
     def _check_base(self) -> None:
         """Raise an error for a base estimator that is no classifier, or has parameters that make no sense."""
@@ -250,7 +236,7 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         validate = getattr(self if base is None else base, "_validate_table", validate_rows)
         return validate(self, X, reset=reset)
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         """Bind a checked table."""
         return bind(self._base_estimator(), X, n_threads)
 
@@ -267,13 +253,6 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
             return False
 
         return replace(problem, on_iteration=report)
-
-    def _train(self, problem: Problem) -> Trained:
-        """Train on the bound table, by calling an algorithm.
-
-        If the class attribute ``_accepts_unknown`` is true, some labels may be `UNKNOWN`.
-        """
-        raise NotImplementedError
 
     def _fit_rule(
         self, rule: DecisionRule, Y: Labels, weights: Weights | None, pose: Callable[[], Problem]
@@ -309,7 +288,7 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
 
     def _bind_again(self, X: Any, Y: Labels, weights: Weights | None) -> Problem:
         """Bind the training data again, to hold out parts of them."""
-        learner = self._bind(X, count_threads(self.n_jobs))
+        learner = self._make_learner(X, count_threads(self.n_jobs))
         return Problem(learner, label_target(Y), weights, make_generator(self._fold_seed_), X, n_jobs=self.n_jobs)
 
     def _read_labels(self, Y: Any, n_samples: int) -> Labels:
@@ -408,8 +387,8 @@ def list_accepting_unknown() -> list[str]:
 
 def check_settings(base: Any) -> None:
     """Raise an error for parameters of a base estimator that the core cannot have, before any work is done."""
-    if hasattr(base, "_engine_settings"):
-        base._engine_settings()
+    if hasattr(base, "_bind_table"):
+        base._check_parameters()
 
 
 def find_constants(Y: Labels) -> npt.NDArray[np.float64]:

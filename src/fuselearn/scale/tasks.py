@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_array
+from sklearn.utils import check_array, column_or_1d
 
 from fuselearn import _core
 from fuselearn._core import (
@@ -191,6 +191,14 @@ def sum_fingerprint(part: Part) -> tuple[None, int]:
     return None, sum_units(draw_uniforms(FINGERPRINT_SEED, part.first, len(part.codes)) * of_sample)
 
 
+def weigh_correct(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
+    """Return the weight of the samples of a part whose class a model predicts, and that of all."""
+    labels = column_or_1d(y)
+    weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    is_correct = model.predict(X) == labels if len(labels) else np.zeros(0)
+    return float(weights @ is_correct), float(weights.sum())
+
+
 def divide_weights(source: Any, divisor: float | None) -> Weights:
     """Return the weights of a source, divided if they are to be."""
     weights: Weights = source.weights
@@ -282,7 +290,7 @@ def _read_weights(sample_weight: Any, n_samples: int) -> Weights:
         return np.ones(n_samples)
     if len(sample_weight) == n_samples and not np.any(sample_weight):  # those of other parts may count
         return np.zeros(n_samples)
-    return check_weights(sample_weight, None, n_samples)
+    return check_weights(sample_weight, n_samples)
 
 
 def _read_matrix(number: int, X: Any, coder: TableCoder) -> npt.NDArray[np.float64]:

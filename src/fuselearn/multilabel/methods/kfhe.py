@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from fuselearn._core import draw_counts
 from fuselearn._messages import show
 from fuselearn._parameters import count_draws
-from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
     ArrayStates,
     FilterRun,
@@ -24,6 +24,7 @@ from fuselearn.fusion.filtering import (
     closed_form_coefficients,
     run_filters,
 )
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import LabelModel, Learner, count_all_samples
 from fuselearn.learners.clones import MultilabelClone, MultilabelCloneLearner
 from fuselearn.learners.learner import Counts
@@ -221,7 +222,7 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         if isinstance(base, type) or not (hasattr(base, "get_params") and is_classifier(base)):
             raise TypeError(f"estimator must be a multi-label classifier or None, not {show(base)}.")
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return MultilabelCloneLearner(X, self._base_estimator())
 
     def _train(self, problem: Problem) -> Trained:

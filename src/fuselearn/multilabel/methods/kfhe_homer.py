@@ -20,8 +20,14 @@ from fuselearn.fusion import Problem, Trained
 from fuselearn.learners.learner import Counts
 from fuselearn.multilabel.base import check_settings
 from fuselearn.multilabel.ensemble import OUTPUTS, MultilabelEnsemble, train_members
-from fuselearn.multilabel.methods.hierarchy import CLUSTERINGS
-from fuselearn.multilabel.methods.homer import HOMERClassifier, HOMERModel, HOMERSettings, share_nodes, train_homer
+from fuselearn.multilabel.methods.homer import (
+    CLUSTERINGS,
+    HOMERClassifier,
+    HOMERModel,
+    HOMERSettings,
+    share_nodes,
+    train_homer,
+)
 from fuselearn.multilabel.methods.kfhe import train_filtered
 
 DEFAULT_VARIED = {"kernel": ["rbf", "linear"]}
