@@ -176,7 +176,8 @@ def trace_datasets(names: Sequence[str]) -> pd.DataFrame:
     suite = EXPERIMENTS["kfhe"].suite
     for name in names:
         data = suite.load(name)
-        model = KFHEClassifier(random_state=derive_seed("trace", suite.seed, name, 0.0)).fit(data.X, data.y)
+        seed = derive_seed("trace", suite.seed, name, 0.0)
+        model = KFHEClassifier(reset="training", random_state=seed).fit(data.X, data.y)
         trace = {}
         for column, (attribute, *_) in TRACES.items():
             values = getattr(model, attribute)

@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._core import draw_counts
 from fuselearn._parameters import (
     check_choice,
-    check_flag,
     check_reporting,
     check_whole_number,
     count_draws,
@@ -30,7 +29,7 @@ from fuselearn._parameters import (
 from fuselearn._progress import make_reporter
 from fuselearn.base import prepare_samples
 from fuselearn.fusion import Problem, Trained, WeightedSum
-from fuselearn.fusion.filtering import WEIGHTINGS
+from fuselearn.fusion.filtering import VARIANTS, check_weighting
 from fuselearn.fusion.problem import OutOfBag, Output, never_stop, output_of
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.learner import Counts, Indices
@@ -157,7 +156,8 @@ class MultilabelEnsemble(MultilabelBase):
     """
 
     weighting: str
-    reset: bool
+    reset: str | None
+    variant: str
     gains_: Weights
 
     def __init__(
@@ -270,8 +270,9 @@ class MultilabelEnsemble(MultilabelBase):
         if hasattr(self, "max_features"):
             count_features(self.max_features, 1)
         if is_filtered(self):
-            check_choice("weighting", self.weighting, WEIGHTINGS)
-            check_flag("reset", self.reset)
+            check_weighting(self.weighting, check_choice("variant", self.variant, VARIANTS))
+            if self.reset is not None:
+                check_choice("reset", self.reset, ("training",))
 
     def _pose(self, problem: Problem) -> Problem:
         """Report progress and call back."""

@@ -131,6 +131,8 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"{name} draws samples with sampling='poisson' only: pass {type(local).__name__}(sampling='poisson')."
             )
+        if getattr(local, "variant", "program") != "program":
+            raise ValueError(f"{name} trains as the authors' program does: set variant='program'.")
         for parameter in ("oob_score", "warm_start"):
             if getattr(local, parameter):
                 raise ValueError(f"{name} does not support {parameter}; set {parameter}=False.")

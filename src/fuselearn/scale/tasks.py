@@ -325,6 +325,14 @@ def list_drawn(counts: npt.NDArray[np.int32]) -> Drawn:
     return Drawn(samples, counts[samples], np.array([len(samples)]))
 
 
+def count_drawn(
+    part: Part, source: Any, draw: Draw, divisor: float | None, n_classes: int
+) -> tuple[None, npt.NDArray[np.int64]]:
+    """Count the samples of a part that are drawn, by class."""
+    drawn = list_drawn(draw_counts(draw, divide_weights(source, divisor), part.first))
+    return None, count_classes(drawn, part.target, n_classes)
+
+
 def count_classes(drawn: Drawn, target: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[np.int64]:
     """Count the copies of samples of each class.
 

@@ -183,7 +183,7 @@ class TestMembers:
             PCTForestClassifier,
             PCTForestClassifier,
         ]
-        assert [member.n_estimators for member in model.estimators_] == [6, 6, 48, 48]
+        assert [member.n_estimators for member in model.estimators_] == [6, 6, 24, 24]
         assert model.estimator_weights_.shape == model.errors_.shape == (4, 10)
 
     def test_a_table_is_bound_once_for_members_of_a_kind(self, labelled, monkeypatch):

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 # On more samples, SVMs take longer than all forests together.
 MOST_SVM_SAMPLES = 5_000
-TREES_PER_HOMER = 8
+TREES_PER_HOMER = 4
 SVM_MEMBERS = ("e-homer", "kfhe-homer")
 """Names of the default members that are SVMs."""
 
@@ -261,7 +261,7 @@ class FusedMultilabelClassifier(MultilabelBase):
     optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}, default="macro_f1"
         Measure that the rule optimizes.
     n_estimators : int, default=25
-        HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have eight times as many trees.
+        HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have four times as many trees.
     decision : float, str, rule or None, default=None
         A rule of :mod:`fuselearn.multilabel.decisions` instead of that of ``optimize``.
     callback : callable or None, default=None
