@@ -37,7 +37,7 @@ def made(tmp_path_factory):
     pd.concat([digits.X.iloc[:, ::8], digits.y.add_prefix("label:")], axis=1).to_csv(folder / "digits.csv", index=False)
     small = ("--set", "n_estimators=5", "-j", 1)
     run("train", folder / "iris.csv", "-t", "kind", "-o", folder / "iris.fuse", *small)
-    run("train", folder / "digits.csv", "--labels", "label:", "-m", "pct-forest", "-o", folder / "digits.fuse", *small)
+    run("train", folder / "digits.csv", "--labels", "label:*", "-m", "pct-forest", "-o", folder / "digits.fuse", *small)
     return folder
 
 
@@ -54,7 +54,7 @@ IRIS = ["train", "iris.csv", "-t", "kind", "-j", 1, "-o", "m.fuse"]
 @pytest.mark.parametrize("method", ["e-homer", "kfhe-homer", "ecc"])
 def test_parameters_of_the_base_learner_can_be_set(method):
     options = ["-m", method, "--set", "n_estimators=2", "--set", "estimator__C=10", "--holdout", "0", "-j", 1]
-    run("train", "digits.csv", "--labels", "label:", *options, "-o", "m.fuse")
+    run("train", "digits.csv", "--labels", "label:*", *options, "-o", "m.fuse")
     params = fuselearn.load("m.fuse").get_params()
     assert params["estimator__C"] == 10
     assert params.get("varied", {"kernel": ["rbf", "linear"]}) == {"kernel": ["rbf", "linear"]}
@@ -148,7 +148,7 @@ def test_export_writes_a_model_that_onnxruntime_runs(table, options):
         ("train iris.csv -t kind -o .", "is a folder; the model file needs a file name"),
         ("train iris.csv -t kind -o no/m.fuse", "does not exist"),
         ("train iris.csv -t kind -m ecc -o m.fuse", "one class per sample; --method must"),
-        ("train digits.csv --labels label: -m bagging -o m.fuse", "several labels per sample"),
+        ("train digits.csv --labels label:* -m bagging -o m.fuse", "several labels per sample"),
         ("train iris.csv -t kind --set depth=3 -o m.fuse", "--set takes NAME=VALUE"),
         ("train iris.csv -t kind --set n_estimators=0 -o m.fuse", "at least 1"),
         ("predict iris.csv iris.csv", "not a model file"),

@@ -51,7 +51,7 @@ def small(method):
 
 @pytest.mark.parametrize("method", get_args(ForLabels))
 def test_every_method_trains_and_predicts(method):
-    run("train", "digits.csv", "--labels", 3, *small(method), "-o", "m.fuse")
+    run("train", "digits.csv", "--labels", -3, *small(method), "-o", "m.fuse")
     said = json.loads(run("predict", "m.fuse", "digits.csv", "-o", "p.csv", "--json").stdout)
     predicted = pd.read_csv("p.csv")
     assert predicted.columns.tolist() == ["digit_0", "digit_1", "digit_5"]
@@ -70,19 +70,19 @@ def test_predictions_are_scored_by_the_label_columns_that_are_named():
     named = run("predict", "m.fuse", "prefixed.csv", "--labels", "has_*", "--keep", "has_digit_5", "-o", "p.csv")
     assert "On the 100 samples with a known has_digit_0, has_digit_1, has_digit_5: macro F1" in named.stdout
     assert pd.read_csv("p.csv").columns.tolist() == ["has_digit_5", "digit_0", "digit_1", "digit_5"]
-    for labels in ("3", "-3", "digit_5,digit_1,digit_0"):
+    for labels in ("-3", "digit_5,digit_1,digit_0"):
         scored = run("predict", "m.fuse", "digits.csv", "--labels", labels, "-o", "q.csv")
         assert scored.stdout.splitlines()[1].endswith(named.stdout.splitlines()[1].split(": ")[1])
     assert "macro F1" not in run("predict", "m.fuse", "prefixed.csv", "-o", "q.csv").stdout
 
 
 def test_labels_are_learned_by_the_fused_classifier_unless_another_method_is_named():
-    run("train", "digits.csv", "--labels", 3, "--set", "n_estimators=2", "--holdout", 0, "-j", 1, "-o", "m.fuse")
+    run("train", "digits.csv", "--labels", -3, "--set", "n_estimators=2", "--holdout", 0, "-j", 1, "-o", "m.fuse")
     assert isinstance(load("m.fuse"), FusedMultilabelClassifier)
 
 
 def test_samples_with_unknown_labels_are_predicted_but_not_scored():
-    run("train", "digits.csv", "--labels", 3, *small("pct-forest"), "-o", "m.fuse")
+    run("train", "digits.csv", "--labels", -3, *small("pct-forest"), "-o", "m.fuse")
     table = pd.read_csv("digits.csv")
     table["digit_1"] = table["digit_1"].where(table.index >= 30)
     table.to_csv("partly.csv", index=False)
@@ -114,14 +114,14 @@ def test_sparse_files_are_scored_too():
 
 def test_compares_methods_and_prints_a_measure_of_labels():
     options = ["-m", "cc", "-m", "homer", "--repeats", 1, "--folds", 2, "-j", 1, "--metric", "one-error"]
-    done = run("compare", "digits.csv", "--labels", 3, *options, "--out", "out")
+    done = run("compare", "digits.csv", "--labels", -3, *options, "--out", "out")
     assert "Macro F1 and rank" in done.stdout
     assert "One error and rank" in done.stdout
     assert "3 labels: digit_0, digit_1, digit_5." in done.stderr
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "label ranking average precision" in page
-    assert "fuselearn compare digits.csv --labels 3 --method" in page
-    again = run("compare", "digits.csv", "--labels", 3, *options, "--out", "out")
+    assert "fuselearn compare digits.csv --labels -3 --method" in page
+    again = run("compare", "digits.csv", "--labels", -3, *options, "--out", "out")
     assert again.stdout.splitlines()[:8] == done.stdout.splitlines()[:8]
     other = run("compare", "digits.csv", "--labels", "digit_0,digit_1", *options, "--out", "out", code=2)
     assert "holds another suite named 'compare-digits'" in other.stderr
@@ -133,7 +133,7 @@ def test_metrics_are_those_of_the_store():
 
 
 def test_audit_finds_single_labels_of_samples():
-    done = run("audit", "wrong.csv", "--labels", 3, "-o", "s.csv", "--html", "page.html", "--seed", 0, "-j", 1)
+    done = run("audit", "wrong.csv", "--labels", -3, "-o", "s.csv", "--html", "page.html", "--seed", 0, "-j", 1)
     listed = pd.read_csv("s.csv")
     assert listed.columns.tolist() == [
         "row", "label", "given", "suggested", "probability", "suggested_probability", "suspect",
@@ -145,11 +145,11 @@ def test_audit_finds_single_labels_of_samples():
     page = Path("page.html").read_text(encoding="utf-8")
     assert "Which labels are doubtful" in page
     assert f"<p>label <b>{listed['label'][0]}</b></p>" in page
-    run("audit", "wrong.csv", "--labels", 3, "-o", "s.csv", "-j", 1)  # replaces its own list
+    run("audit", "wrong.csv", "--labels", -3, "-o", "s.csv", "-j", 1)  # replaces its own list
 
 
 def test_info_prints_statistics_of_the_labels():
-    done = run("info", "digits.csv", "--labels", 3)
+    done = run("info", "digits.csv", "--labels", -3)
     assert "labels       digit_0, digit_1, digit_5" in done.stdout
     assert "3 labels, 100 samples" in done.stdout
     assert "MeanIR" in done.stdout
@@ -174,13 +174,13 @@ def test_info_of_labels_that_nobody_has_is_valid_json():
         (["audit", "digits.csv", "--labels", "400"], "columns, of which 400 cannot be labels"),
         (["info", "digits.csv", "--labels", "none.xml"], "There is no file none.xml"),
         (["compare", "digits.csv", "--labels", "unknown.xml"], "has no column 'joy' to use as a label"),
-        (["audit", "digits.csv", "--labels", "3", "-o", "digits.csv"], "digits.csv is the input"),
-        (["compare", "digits.csv", "--labels", "3", "-t", "digit_0"], "either target (one class per sample) or labels"),
-        (["info", "digits.csv", "--labels", "3", "-t", "digit_0"], "either target (one class per sample) or labels"),
-        (["compare", "digits.csv", "--labels", "3", "-m", "cart"], "A method must be fused, kfhe, kfhe-homer"),
-        (["compare", "digits.csv", "--labels", "3", "--metric", "brier"], "--metric must be one of macro-f1, micro-f1"),
+        (["audit", "digits.csv", "--labels", "-3", "-o", "digits.csv"], "digits.csv is the input"),
+        (["compare", "digits.csv", "--labels", "-3", "-t", "digit_0"], "either target (one class per sample) or"),
+        (["info", "digits.csv", "--labels", "-3", "-t", "digit_0"], "either target (one class per sample) or"),
+        (["compare", "digits.csv", "--labels", "-3", "-m", "cart"], "A method must be fused, kfhe, kfhe-homer"),
+        (["compare", "digits.csv", "--labels", "-3", "--metric", "brier"], "--metric must be one of macro-f1,"),
         (["compare", "digits.csv", "-t", "digit_0", "--metric", "coverage"], "has one class per sample; --metric must"),
-        (["compare", "digits.csv", "--labels", "3", "--noise-kind", "pair"], "noise_kind must be"),
+        (["compare", "digits.csv", "--labels", "-3", "--noise-kind", "pair"], "noise_kind must be"),
     ],
 )  # fmt: skip
 def test_wrong_use_gets_a_sentence(arguments, sentence):
@@ -189,8 +189,8 @@ def test_wrong_use_gets_a_sentence(arguments, sentence):
 
 
 def test_labels_that_a_model_does_not_know():
-    run("train", "digits.csv", "--labels", 3, *small("pct-forest"), "-o", "m.fuse")
+    run("train", "digits.csv", "--labels", -3, *small("pct-forest"), "-o", "m.fuse")
     said = run("predict", "m.fuse", "digits.csv", "--labels", "digit_0,digit_1", code=2).stderr
     assert said.strip() == "--labels names digit_0, digit_1; the labels of the model are digit_0, digit_1, digit_5."
     run("train", "digits.csv", "-t", "digit_0", "-m", "cart", "--holdout", 0, "-o", "c.fuse")
-    assert "this one predicts classes" in run("predict", "c.fuse", "digits.csv", "--labels", 3, code=2).stderr
+    assert "this one predicts classes" in run("predict", "c.fuse", "digits.csv", "--labels", -3, code=2).stderr

@@ -1,17 +1,17 @@
 """Labels are found by number, name, prefix or label file, in every form in which Mulan and MEKA publish them."""
 
 import gzip
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fuselearn.datasets import DatasetError, read_table
+from fuselearn.datasets import DatasetError, TableCleaner, read_table
 from fuselearn.datasets.arff import meka_label_count, read_mulan_labels
 
 FIRST = "happy,sad,tempo,loudness\n1,0,90,0.5\n0,1,120,0.75\n"
 LAST = "tempo,loudness,happy,sad\n90,0.5,1,0\n120,0.75,0,1\n"
-BINARY = "a,b,happy,sad\n0,1,1,0\n1,1,0,1\n"
 
 
 @pytest.fixture
@@ -30,11 +30,8 @@ def songs(tmp_path, monkeypatch):
     ("text", "labels"),
     [
         (FIRST, 2), (LAST, -2),  # as MEKA
-        (FIRST, "+2"), (LAST, "-2"),
-        (FIRST, "2"), (LAST, "2"), (LAST, " 2 "),  # the end that holds 0 and 1 only
         (LAST, "happy,sad"), (LAST, "happy, sad"), (LAST, ["happy", "sad"]),
         (LAST.replace("happy,sad", "mood_happy,mood_sad"), "mood_*"),
-        (LAST.replace("happy,sad", "mood_happy,mood_sad"), "mood_"),
         (LAST.replace("happy,sad", "label:happy,label:sad"), None),
     ],
 )  # fmt: skip
@@ -51,7 +48,46 @@ def test_a_column_of_that_very_name_is_the_label(songs):
     assert list(read_table(path, labels="label*").y) == ["label", "label_2"], "a label keeps a name"
     path = songs('x,"sad, lonely",7\n1,0,1\n2,1,0\n')
     assert list(read_table(path, labels="sad, lonely").y) == ["sad, lonely"]
-    assert list(read_table(path, labels="7").y) == ["7"]
+    for seven in ("7", ["7"], "7,"):
+        assert list(read_table(path, labels=seven).y) == ["7"]
+
+
+def test_what_may_be_a_name_and_a_number_of_columns_is_refused_with_both_readings(songs):
+    path = songs("1,2,tempo\n1,0,90\n0,1,120\n")
+    with pytest.raises(
+        DatasetError, match=r"labels=2 may mean the first 2 columns of .* or its column '2'; .* \['2'\]"
+    ):
+        read_table(path, labels=2)
+    for text in ("6", "-1", " +2 "):
+        with pytest.raises(
+            DatasetError, match=r"is text, and .* no column of that name; pass a number .* or the names"
+        ):
+            read_table(path, labels=text)
+
+
+@pytest.mark.parametrize("name", ["songs.csv", "songs.arff"])
+def test_remaining_columns_that_look_like_labels_are_features_only_if_named(songs, name):
+    columns = ["label:happy", "label:sad", *(f"f{k}" for k in range(101))]
+    if name == "songs.csv":
+        path = songs(",".join(columns) + "\n" + "1,0," + ",".join("8" * 101) + "\n", name)
+    else:
+        header = "".join(f"@attribute {column} numeric\n" for column in columns)
+        path = songs(f"@relation r\n{header}@data\n{{0 1, 7 8}}\n", name)
+    for cleaner in (None, TableCleaner()):
+        for how in ({"labels": ["label:happy"]}, {"target": "label:happy"}):
+            with pytest.warns(UserWarning, match="look like labels are no features .*: 'label:sad'") as said:
+                data = read_table(path, **how, cleaner=cleaner)
+            shown = sum(warning.category is UserWarning for warning in said)
+            assert (len(data.feature_names), data.X.shape, shown) == (101, (1, 101), 1)
+    for options, n_features in (
+        ({"keep": ["label:sad"]}, 102),
+        ({"only": ["label:sad", "f1"]}, 2),
+        ({"drop": ["label:sad"]}, 101),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            data = read_table(path, "label:happy", cleaner=TableCleaner(**options))
+        assert data.X.shape == (1, n_features)
 
 
 def label_file(*names):
@@ -61,12 +97,12 @@ def label_file(*names):
 @pytest.mark.parametrize(
     ("text", "labels", "sentence"),
     [
-        (BINARY, "2", r"Both the first and the last 2 columns .* pass \+2 for the first, as MEKA does, -2"),
-        (LAST, "3", "Neither the first nor the last 3 columns of .* hold 0 and 1 only"),
-        (LAST, "4", "has 4 columns, of which 4 cannot be labels"),
-        (LAST, "0", "of which 0 cannot be labels"),
-        (LAST, "-9", "has 4 columns, of which 9 cannot be labels"),
-        (LAST, "+2", "The label column 'tempo' of .* holds '90'; a label must be 0 or 1"),
+        (LAST, 4, "has 4 columns, of which 4 cannot be labels"),
+        (LAST, 0, "of which 0 cannot be labels"),
+        (LAST, -9, "has 4 columns, of which 9 cannot be labels"),
+        (LAST, 2, r"The label column 'tempo' of .* holds '90'; a label must be 0 or 1.* \(-2 takes the last 2 columns"),
+        (FIRST, -2, r"a label must be 0 or 1.* \(2 takes the first 2 columns"),
+        (LAST, "mood", "no column 'mood' to use as a label"),
         (LAST, [], "labels is empty"),
         (LAST, "happy,sad,happy", "labels names the label 'happy' twice"),
         (LAST, ["sad", "sad"], "labels names the label 'sad' twice"),

@@ -314,7 +314,8 @@ def predict(
 
 def _find_target(header: dict[str, Any], columns: Sequence[str], chosen: str | None, file: Path) -> list[str]:
     """Return the target columns of a file in the order of the model; none if one is missing."""
-    from fuselearn.datasets.tables import LABEL_PREFIX, choose_label_columns
+    from fuselearn.datasets.cleaning import LABEL_PREFIX
+    from fuselearn.datasets.tables import choose_label_columns
 
     if "labels" not in header:
         if chosen is not None:
@@ -324,9 +325,7 @@ def _find_target(header: dict[str, Any], columns: Sequence[str], chosen: str | N
     if chosen is None:
         ways = ([LABEL_PREFIX + name for name in labels], labels)
         return next((names for names in ways if set(names) <= set(columns)), [])
-    found = choose_label_columns(
-        columns, chosen, file, lambda found: set(found.labels or ()) == set(labels), "are the labels of the model"
-    )
+    found = choose_label_columns(columns, chosen, file)
     names = found.labels or []
     if set(names) != set(labels):
         leave(f"--labels names {listed(names)}; the labels of the model are {listed(labels)}.", WRONG_USE)

@@ -27,12 +27,20 @@ __all__ = [
 
 TableFile = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")]
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")]
+
+
+def _number_or_text(labels: str | None) -> Any:
+    """Return a number of columns as a number."""
+    return int(labels) if labels is not None and re.fullmatch(r"\s*[-+]?\d+\s*", labels) else labels
+
+
 Labels = Annotated[
     str | None,
     typer.Option(
         "--labels",
-        help="For several labels per sample: a number of columns, +6 for the first 6 (as in MEKA), -6 for the last 6, "
-        "6 for the end that holds 0 and 1 only; or names separated by commas, a prefix such as 'label_*', or Mulan's "
+        callback=_number_or_text,
+        help="For several labels per sample: a number of columns, 6 for the first 6, -6 for the last 6, as in MEKA; "
+        "or names separated by commas, a prefix such as 'label_*', or Mulan's "
         ".xml file. Not needed if the file says so: MEKA's -C, an .xml file of the same name, columns label:NAME.",
     ),
 ]

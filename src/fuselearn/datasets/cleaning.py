@@ -8,6 +8,7 @@ Cleaner neither drops identifiers and free text nor reads "unknown" among number
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.datasets.dataset import DatasetError, name_columns, require_columns, require_trained
+
+LABEL_PREFIX = "label:"
+"""The library writes label columns with this prefix."""
 
 LEAST_DISTINCT = 20
 """A column with fewer different values is categorical, whatever they are."""
@@ -166,13 +170,21 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         self.keep = keep
 
     def choose(self, names: Sequence[str], where: str = "The table") -> list[str]:
-        """Return the columns left by `drop` and `only`; refuse unknown names."""
+        """Return the columns left by `drop` and `only`, without labels that are not named; refuse unknown names."""
         for purpose, chosen in (("leave out", self.drop), ("use", self.only or ()), ("keep", self.keep)):
             require_columns(names, chosen, f"{where}, apart from the target,", purpose)
-        left = [name for name in names if name not in self.drop and (self.only is None or name in self.only)]
+        allowed = names if self.only is None else self.only
+        unnamed = self.find_labels(names)
+        left = [name for name in names if name in allowed and name not in self.drop and name not in unnamed]
         if not left:
             raise DatasetError(f"{where} has no features left: none of {name_columns(names)} may be used.")
         return left
+
+    def find_labels(self, names: Sequence[str]) -> list[str]:
+        """Return the columns that look like labels, unless `drop`, `only` or `keep` decide about them."""
+        if self.only is not None:
+            return []
+        return [name for name in names if name.startswith(LABEL_PREFIX) and name not in (*self.drop, *self.keep)]
 
     def fit(self, X: Any, y: Any = None) -> TableCleaner:
         """Learn how to convert each column.
@@ -191,6 +203,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         """
         frame = _as_pandas(X)
         chosen = set(self.choose(list(frame.columns)))
+        warn_of_labels(self.find_labels(list(frame.columns)))
         kept = chosen if self.only is not None else set(self.keep)
         self.columns_ = [
             recognize(frame[name], keep=name in kept) if name in chosen else Column(name, "dropped")
@@ -332,6 +345,16 @@ class SparseColumns(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.requires_fit = False
         return tags
+
+
+def warn_of_labels(names: Sequence[str]) -> None:
+    """Warn that columns are left out because they look like labels."""
+    if names:
+        warnings.warn(
+            f"Columns that look like labels are no features unless TableCleaner(keep=...) names them: "
+            f"{name_columns(names)}.",
+            stacklevel=3,
+        )
 
 
 def first_step(model: Any) -> Any:

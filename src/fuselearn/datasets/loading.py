@@ -33,10 +33,11 @@ from sklearn import datasets as bundled
 from fuselearn._messages import show
 from fuselearn._parameters import make_generator
 from fuselearn._replacing import replacing
+from fuselearn.datasets.cleaning import LABEL_PREFIX
 from fuselearn.datasets.dataset import Dataset, DatasetError
 from fuselearn.datasets.files import FrameTable, TextFormat, exact_floats, read_whole
 from fuselearn.datasets.registry import DatasetInfo, fetch, find_by_number, registry, swap_target_of_flags
-from fuselearn.datasets.tables import CLASS_COLUMN, LABEL_PREFIX, split_table
+from fuselearn.datasets.tables import CLASS_COLUMN, split_table
 
 _ATTRIBUTE = re.compile(r"@attribute\s+([^\s{]+)\s*(\{)?", re.IGNORECASE)
 

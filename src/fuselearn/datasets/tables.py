@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 
 from fuselearn.datasets.arff import ArffTable, meka_label_count, read_mulan_labels
-from fuselearn.datasets.cleaning import TableCleaner, tidy_features
+from fuselearn.datasets.cleaning import LABEL_PREFIX, TableCleaner, tidy_features, warn_of_labels
 from fuselearn.datasets.dataset import Dataset, DatasetError, name_columns, require_columns
 from fuselearn.datasets.files import MISSING, FrameTable, TextFormat, read_whole
 
-LABEL_PREFIX = "label:"
 CLASS_COLUMN = "class"
 
 FRAME_FEATURES = 100
@@ -32,7 +31,6 @@ Table = FrameTable | ArffTable
 """The content of a file: its columns by name."""
 
 _LABEL_WORDS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
-_NUMBER = re.compile(r"\s*([+-]?)(\d+)\s*")
 _PART = re.compile(r"[-_. ].*?(train|test|tra|tst|fold).*", re.IGNORECASE)
 """What follows the name of a dataset in the name of one of its parts."""
 
@@ -58,10 +56,9 @@ def read_table(
     target : str, optional
         The column with the classes.
     labels : optional
-        The label columns of a multi-label table, in one of these forms: a list of names, or text with names separated
-        by commas; a common prefix, which is removed, such as ``"label_*"`` (the star may be left out); Mulan's XML file
-        (a path that ends with ``.xml``); a number n for the first n columns, negative for the last n, as in MEKA, which
-        as text is ``"+6"`` or ``"-6"``, while ``"6"`` means the end of the table whose columns hold 0 and 1 only.
+        The label columns of a multi-label table, in one of these forms: a number n for the first n columns, negative
+        for the last n, as in MEKA; a list of names, or text with names separated by commas; a common prefix with a
+        star, which is removed, such as ``"label_*"``; Mulan's XML file (a path that ends with ``.xml``).
     sep : str, optional
         Separator of a CSV file. By default the comma, semicolon, tab or bar that splits the first lines into the most
         cells, and a tab for TSV.
@@ -74,7 +71,7 @@ def read_table(
         The decimal mark in CSV files.
     cleaner : TableCleaner, optional
         Transformer for the features, which is fitted. By default, numeric columns stay numbers and all others become
-        categories.
+        categories. Columns whose names start with ``label:`` are features only if the cleaner names them.
 
     Returns
     -------
@@ -120,12 +117,12 @@ def split_table(
     names = [column for column in table.columns if column not in taken]
     if not names:
         raise DatasetError(f"{where} has no feature columns besides the target.")
-    chosen = names if cleaner is None else cleaner.choose(names, where)
-    if is_sparse(table, chosen):
-        X: Any = table.matrix(chosen)  # type: ignore[union-attr]
+    chosen = (cleaner or TableCleaner()).choose(names, where)
+    if cleaner is not None and not is_sparse(table, chosen):
+        X: Any = cleaner.fit_transform(table.frame(names))
     else:
-        frame = table.frame(names)
-        X = tidy_features(frame, where) if cleaner is None else cleaner.fit_transform(frame)
+        warn_of_labels((cleaner or TableCleaner()).find_labels(names))
+        X = table.matrix(chosen) if is_sparse(table, chosen) else tidy_features(table.frame(chosen), where)  # type: ignore[union-attr]
     file = table.path.name
     return Dataset(X, y, file.split(".")[0], f"The table {file}.", where, chosen)
 
@@ -140,13 +137,17 @@ class TargetColumns(NamedTuple):
 
     columns: list[str]
     labels: list[str] | None = None
+    hint: str = ""
 
     def read(self, table: Table) -> pd.Series | pd.DataFrame:
         """Return the classes, or the labels as 0 and 1."""
         frame = table.frame(self.columns)
         if self.labels is None:
             return class_names(frame[self.columns[0]], str(table.path))
-        return code_labels(frame, str(table.path)).set_axis(self.labels, axis=1)
+        try:
+            return code_labels(frame, str(table.path)).set_axis(self.labels, axis=1)
+        except DatasetError as error:
+            raise DatasetError(f"{error}{self.hint}") from None
 
 
 def find_target(table: Table, target: str | None, labels: Labels | None) -> TargetColumns | None:
@@ -157,7 +158,7 @@ def find_target(table: Table, target: str | None, labels: Labels | None) -> Targ
         require_columns(table.columns, [target], str(table.path), "use as the target")
         return TargetColumns([target])
     if labels is not None:
-        return choose_label_columns(table.columns, labels, table.path, lambda found: _can_be_read(found, table))
+        return choose_label_columns(table.columns, labels, table.path)
     count = meka_label_count(table.relation)
     if count is not None:
         return _at_end(table.columns, count, table.path)
@@ -169,54 +170,30 @@ def find_target(table: Table, target: str | None, labels: Labels | None) -> Targ
     return TargetColumns([CLASS_COLUMN]) if CLASS_COLUMN in table.columns else None
 
 
-def choose_label_columns(
-    columns: Sequence[str],
-    labels: Labels,
-    path: Path,
-    fits: Callable[[TargetColumns], bool],
-    fitting: str = "hold 0 and 1 only",
-) -> TargetColumns:
-    """Return the label columns that an argument names.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        The columns of the table.
-    labels
-        As for `read_table`.
-    path : Path
-        The file of the table.
-    fits : callable
-        Decides which end of the table holds the labels, if they are a number without a sign.
-    fitting : str
-        What `fits` checks, for messages.
-    """
+def choose_label_columns(columns: Sequence[str], labels: Labels, path: Path) -> TargetColumns:
+    """Return the label columns that the argument of `read_table` names; `path` is the file of the table."""
     columns = list(columns)
-    if isinstance(labels, str) and labels in columns:
-        return TargetColumns([labels], [labels])
+    if isinstance(labels, int):
+        if str(labels) in columns:
+            raise DatasetError(
+                f"labels={labels} may mean the first {labels} columns of {path} or its column {str(labels)!r}; pass "
+                f"the names of the label columns, ['{labels}'] for that one ('{labels},' on the command line)."
+            )
+        return _at_end(columns, labels, path)
     if is_label_file(labels):
         return _listed(read_mulan_labels(Path(labels)), columns, str(labels), path)  # type: ignore[arg-type]
-    if isinstance(labels, str):
-        number = _NUMBER.fullmatch(labels)
-        if number is not None:
-            count = int(number[2])
-            ends = [_at_end(columns, count, path), _at_end(columns, -count, path)]
-            if number[1]:
-                return ends[number[1] == "-"]
-            fitting_ends = [end for end in ends if fits(end)]
-            if len(fitting_ends) == 1:
-                return fitting_ends[0]
-            which = "Both the first and the last" if fitting_ends else "Neither the first nor the last"
-            raise DatasetError(
-                f"{which} {count} columns of {path} {fitting}; pass +{count} for the first, as MEKA does, -{count} for "
-                "the last, or the names of the label columns."
-            )
-        if labels.endswith("*") or "," not in labels:
-            return _starting_with(labels.removesuffix("*"), columns, path)
-        labels = [name.strip() for name in labels.split(",")]
-    if isinstance(labels, int):
-        return _at_end(columns, labels, path)
-    return _listed(list(labels), columns, "labels", path)  # type: ignore[arg-type]
+    if not isinstance(labels, str):
+        return _listed(list(labels), columns, "labels", path)  # type: ignore[arg-type]
+    if labels in columns:
+        return TargetColumns([labels], [labels])
+    if labels.endswith("*"):
+        return _starting_with(labels.removesuffix("*"), columns, path)
+    if labels.strip().lstrip("+-").isdecimal():
+        raise DatasetError(
+            f"labels={labels!r} is text, and {path} has no column of that name; pass a number for the first columns "
+            "(6) or the last ones (-6), as MEKA does, or the names of the label columns."
+        )
+    return _listed([name.strip() for name in labels.split(",") if name.strip()], columns, "labels", path)
 
 
 def is_label_file(labels: Labels | None) -> bool:
@@ -244,20 +221,13 @@ def mulan_file(path: Path) -> Path:
     return max(shared, key=lambda xml: len(xml.stem), default=own)
 
 
-def _can_be_read(found: TargetColumns, table: Table) -> bool:
-    try:
-        found.read(table)
-    except DatasetError:
-        return False
-    return True
-
-
 def _at_end(columns: list[str], count: int, path: Path) -> TargetColumns:
     """Return the first columns, or the last ones if the number is negative, as MEKA does."""
     if not 0 < abs(count) < len(columns):
         raise DatasetError(f"{path} has {len(columns)} columns, of which {abs(count)} cannot be labels.")
     found = columns[:count] if count > 0 else columns[count:]
-    return TargetColumns(found, found)
+    other = "last" if count > 0 else "first"
+    return TargetColumns(found, found, f" ({-count} takes the {other} {abs(count)} columns instead.)")
 
 
 def _starting_with(prefix: str, columns: list[str], path: Path) -> TargetColumns:
