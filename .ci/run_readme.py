@@ -1,6 +1,7 @@
 """Run the code of README.md in the environment of this interpreter: its Python blocks, then its commands.
 
-It needs nothing but what README installs. The working directory should be empty.
+It needs nothing but what README installs, and the blocks need no extra: the argument ``blocks`` runs only them. The
+working directory should be empty.
 """
 
 import os
@@ -17,6 +18,9 @@ def main() -> None:
     text = README.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True)
+    if sys.argv[1:] == ["blocks"]:
+        print(f"README: {len(blocks)} blocks ran.")
+        return
     section = text[text.index("## From a CSV file") :].partition("\n\n")[2]
     commands = re.findall(r"^    (.+)$", section.partition("\n\n")[0], flags=re.MULTILINE)
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -2,9 +2,9 @@
 
 The tests are those of the source distribution, without its sources, so that nothing but the installed package can be
 imported. The argument is a folder with a source distribution, which is compared with the files of the repository, and a
-wheel; or one distribution beside a source distribution. README's code runs in the environment that README installs,
-before anything else is installed there. For a folder, the wheel for all versions from Python 3.12 on is
-built, too, and is tested with each of them that is there.
+wheel; or one distribution beside a source distribution. README's Python blocks run after a plain installation, and all
+of its code in the environment that README installs, before anything else is installed there. For a folder, the wheel
+for all versions from Python 3.12 on is built, too, and is tested with each of them that is there.
 """
 
 import os
@@ -88,9 +88,10 @@ def test(distribution: Path, python: str) -> None:
             ).stdout
 
         (extra,) = set(re.findall(r'pip install "fuselearn(\[.*?\])"', (root / "README.md").read_text("utf-8")))
-        run("-m", "pip", "install", "--quiet", f"{distribution}{extra}")
-        (place / "readme").mkdir()
-        subprocess.run([installed, str(README)], cwd=place / "readme", env=environment, check=True)
+        for installation, code in ((str(distribution), ["blocks"]), (f"{distribution}{extra}", [])):
+            run("-m", "pip", "install", "--quiet", installation)
+            with tempfile.TemporaryDirectory() as empty:
+                subprocess.run([installed, str(README), *code], cwd=empty, env=environment, check=True)
         run("-m", "pip", "install", "--quiet", f"{distribution}[test]")
         library = Path(run("-c", "import fuselearn; print(fuselearn.__file__)").strip())
         if not library.is_relative_to(place / "environment"):

@@ -2,11 +2,14 @@
 
     pip install cleanlab && python -m benchmarks label_audit
 
+Without cleanlab, ``audit_labels`` alone is measured.
+
 Tables: scikit-learn's, and those of the papers in the folder ``FUSELEARN_DATA`` (others are left out). Of each, 5, 10
 and 20 % of the labels are made wrong. Then, averaged over tables and rates,
 
 - AP: average precision of the order in which samples are doubted;
 - missed: share of the wrong labels that are not among as many first samples as there are wrong labels;
+- found, right: of audit_labels, fraction of the wrong labels that are suspects, and of the suspects that are wrong;
 - time: processor time of ``audit_labels`` over that of the other, with one thread each.
 
 The others rank by the probabilities of scikit-learn's random forest, from five folds: cleanlab's quality scores; the
@@ -58,9 +61,9 @@ def tables() -> Iterator[tuple[str, pd.DataFrame, npt.NDArray[np.intp]]]:
         yield name, X.iloc[rows].reset_index(drop=True), np.unique(np.asarray(y)[rows], return_inverse=True)[1]
 
 
-def trust_ours(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> Trust:
-    """Return how much the label of each sample is trusted."""
-    return audit_labels(X, y, random_state=0).rows["probability"].sort_index().to_numpy()
+def trust_ours(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> pd.DataFrame:
+    """Return how much the label of each sample is trusted, and whether it is a suspect."""
+    return audit_labels(X, y, random_state=0).rows[["probability", "suspect"]].sort_index()
 
 
 def forest_probabilities(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
@@ -101,13 +104,12 @@ def timed(work: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     return result, time.process_time() - start
 
 
-def run_audits(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> dict[str, tuple[Trust, float]]:
-    """Return what each audit says, and its processor time."""
+def run_others(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> dict[str, tuple[Trust, float]]:
+    """Return what cleanlab says, and its processor time."""
     probabilities, seconds = timed(forest_probabilities, X, y)
     scores, scoring = timed(trust_scores, y, probabilities)
     issues, finding = timed(trust_issues, y, probabilities)
     return {
-        OURS: timed(trust_ours, X, y),
         "quality scores": (scores, seconds + scoring),
         "find_label_issues": (issues, seconds + finding),
         "CleanLearning": timed(trust_clean_learning, X, y),
@@ -120,7 +122,13 @@ def measure(trust: Trust, seconds: float, wrong: npt.NDArray[np.bool_]) -> list[
     return [float(average_precision_score(wrong, -trust)), 1.0 - float(wrong[first].mean()), seconds]
 
 
-def measure_all() -> dict[tuple[str, str], list[list[float]]]:
+def measure_suspects(suspects: npt.NDArray[np.bool_], wrong: npt.NDArray[np.bool_]) -> list[float]:
+    """Return which fraction of the wrong labels is suspected, and which fraction of the suspects is wrong."""
+    both = np.count_nonzero(suspects & wrong)
+    return [both / max(1, wrong.sum()), both / max(1, suspects.sum())]
+
+
+def measure_all(*, with_others: bool) -> dict[tuple[str, str], list[list[float]]]:
     """Return the measurements of each kind of noise and each audit, one for each table and rate."""
     found = defaultdict(list)
     for name, X, y in tables():
@@ -128,27 +136,35 @@ def measure_all() -> dict[tuple[str, str], list[list[float]]]:
             for rate in RATES:
                 noisy = corrupt_labels(y, rate, kind, X=X, random_state=0)
                 wrong, noisy = noisy != y, np.unique(noisy, return_inverse=True)[1]  # a class may be gone
-                for title, (trust, seconds) in run_audits(X, noisy).items():
-                    found[kind, title].append(measure(trust, seconds, wrong))
+                ours, seconds = timed(trust_ours, X, noisy)
+                measured = measure(ours["probability"].to_numpy(), seconds, wrong)
+                found[kind, OURS].append(measured + measure_suspects(ours["suspect"].to_numpy(), wrong))
+                if with_others:
+                    for title, (trust, seconds) in run_others(X, noisy).items():
+                        found[kind, title].append(measure(trust, seconds, wrong))
         print(f"{name}: {len(X)} samples, {X.shape[1]} features, {y.max() + 1} classes", flush=True)
     return found
 
 
 def main() -> None:
-    if importlib.util.find_spec("cleanlab") is None:
-        print("cleanlab is not installed; install it with: pip install cleanlab.")
-        return
+    with_others = importlib.util.find_spec("cleanlab") is not None
+    if not with_others:
+        print("cleanlab is not installed; install it with: pip install cleanlab. audit_labels is measured alone.")
     warnings.simplefilter("ignore")
-    found = measure_all()
-    print(f"\n| noise | {' | '.join(f'{t}: AP' for t in AUDITS)} | {' | '.join(f'{t}: missed' for t in AUDITS)} |")
-    print("|---" * (1 + 2 * len(AUDITS)) + "|")
+    found = measure_all(with_others=with_others)
+    audits = AUDITS if with_others else (OURS,)
+    titles = [*(f"{t}: AP" for t in audits), *(f"{t}: missed" for t in audits), f"{OURS}: found", f"{OURS}: right"]
+    print(f"\n| noise | {' | '.join(titles)} |")
+    print("|---" * (1 + len(titles)) + "|")
     for kind in (*KINDS, "all"):
         kinds = KINDS if kind == "all" else (kind,)
-        means = {t: np.mean([line for k in kinds for line in found[k, t]], axis=0) for t in AUDITS}
-        cells = [f"{means[t][column]:.3f}" for column in (0, 1) for t in AUDITS]
+        means = {t: np.mean([line for k in kinds for line in found[k, t]], axis=0) for t in audits}
+        cells = [f"{means[t][column]:.3f}" for column in (0, 1) for t in audits]
+        cells += [f"{means[OURS][column]:.3f}" for column in (3, 4)]
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
-    spent = {t: sum(line[2] for kind in KINDS for line in found[kind, t]) for t in AUDITS}
-    print("\ntime: " + ", ".join(f"{spent[OURS] / spent[t]:.2f} of {t}" for t in OTHERS))
+    if with_others:
+        spent = {t: sum(line[2] for kind in KINDS for line in found[kind, t]) for t in audits}
+        print("\ntime: " + ", ".join(f"{spent[OURS] / spent[t]:.2f} of {t}" for t in OTHERS))
 
 
 if __name__ == "__main__":

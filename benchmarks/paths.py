@@ -25,7 +25,7 @@ def noting_files() -> Iterator[set[str]]:
     files: set[str] = set()
 
     def note(frame: Any, event: str, argument: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(HOME):
+        if event == "call" and frame.f_code.co_filename.startswith(HOME) and frame.f_code.co_filename.endswith(".py"):
             files.add(frame.f_code.co_filename[len(HOME) + 1 :])
 
     sys.setprofile(note)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuselearn.lab import ResultStore, RunError, Suite, run_suite, summarize, totals, write_report
+from fuselearn.lab import ResultStore, RunError, Suite, run_suite, summarize, write_report
 from reproduction import homer, kfhe, robust
 from reproduction.experiments import EXPERIMENTS
 from reproduction.methods import make_methods
@@ -25,6 +26,7 @@ PACKAGES = ("fuselearn", "numpy", "scikit_learn", "python")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says, and return the exit code."""
     chosen = make_parser().parse_args(arguments)
+    chosen.command = shlex.join(["python", "-m", "reproduction", *(sys.argv[1:] if arguments is None else arguments)])
     try:
         summaries = chosen.summary or [run(chosen)]
         if chosen.page is not None:
@@ -86,7 +88,10 @@ def run(chosen: Namespace) -> Path:
     folder = chosen.out or Path(f"fuselearn-{suite.name}")
     folder.mkdir(parents=True, exist_ok=True)
     with ResultStore(folder / "results.db") as store:
-        run_suite(suite, store, estimators=make_methods(suite.methods, experiment.methods), n_jobs=chosen.jobs)
+        run_suite(
+            suite, store, estimators=make_methods(suite.methods, experiment.methods), n_jobs=chosen.jobs,
+            command=chosen.command,
+        )  # fmt: skip
         summary = _write_files(store, suite, folder / "summary.csv")
         report = write_report(store, folder / "report.html", suite=suite.name)
     if chosen.experiment == "kfhe":
@@ -104,7 +109,7 @@ def _write_files(store: ResultStore, suite: Suite, path: Path) -> Path:
     folds.to_csv(beside(path, "folds"), index=False, lineterminator="\n")
     costs = {
         "suite": suite.definition(),
-        "totals": dataclasses.asdict(totals(store, suite.name)),
+        "totals": store.totals(suite.name),
         "versions": {package: sorted(results[package].dropna().unique()) for package in PACKAGES},
     }
     path.with_suffix(".json").write_text(json.dumps(costs, indent=2) + "\n", encoding="utf-8")

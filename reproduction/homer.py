@@ -16,7 +16,7 @@ import pandas as pd
 
 from fuselearn.datasets import load_dataset
 from fuselearn.lab.figures import critical_difference
-from fuselearn.lab.statistics import PostHoc, average_ranks, friedman_posthoc, wilcoxon_test, win_tie_loss
+from fuselearn.lab.statistics import average_ranks, friedman_posthoc, wilcoxon_test, win_tie_loss
 from fuselearn.multilabel import describe_labels
 from reproduction import pages
 from reproduction.homer_claims import CONTROL, DIGITS, PAPER_EIGHT, check_claims, compare_kinds_of_ranks
@@ -123,7 +123,7 @@ class HomerReproduction:
         return average_ranks(self.paper, digits=DIGITS)
 
     @cached_property
-    def pairs(self) -> PostHoc | None:
+    def pairs(self) -> Any:
         """The paper's Table 4 for our scores: all pairs of the eight, with Finner's correction; needs two datasets."""
         if len(self.datasets) < 2:
             return None
@@ -390,7 +390,7 @@ def _pair_lines(run: HomerReproduction) -> list[dict[str, Any]]:
             "pair": (row.method, row.versus),
             "ours": f"{row.p_corrected:.4f}",
             "paper": printed[frozenset((row.method, row.versus))],
-            "record": ", ".join(map(str, wins.between(row.method, row.versus))),
+            "record": ", ".join(map(str, wins.loc[(row.method, row.versus)])),
             "paper_record": printed_wins[row.method, row.versus],
         }
         for row in run.pairs.pairs.itertuples()

@@ -16,8 +16,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fuselearn import KFHEClassifier
-from fuselearn.lab import derive_seed
 from fuselearn.lab.figures import rank_against_noise, score_against_noise
+from fuselearn.lab.suites import derive_seed
 from reproduction import pages
 from reproduction.experiments import EXPERIMENTS
 from reproduction.kfhe_claims import check_claims, check_table_7
@@ -176,7 +176,8 @@ def trace_datasets(names: Sequence[str]) -> pd.DataFrame:
     suite = EXPERIMENTS["kfhe"].suite
     for name in names:
         data = suite.load(name)
-        model = KFHEClassifier(random_state=derive_seed("trace", suite.seed, name, 0.0)).fit(data.X, data.y)
+        seed = derive_seed("trace", suite.seed, name, 0.0)
+        model = KFHEClassifier(reset="training", random_state=seed).fit(data.X, data.y)
         trace = {}
         for column, (attribute, *_) in TRACES.items():
             values = getattr(model, attribute)
@@ -342,7 +343,7 @@ def _omnibus_lines(run: Reproduction) -> list[tuple[str, list[str]]]:
     lines = []
     for noise in run.levels if run.tested else ():
         tests = [run.tables(setting).omnibus(noise) for setting in (*run.settings, None)]
-        lines.append((percent(noise), [f"{test.statistic:.1f}, {pages.format_p(test.p_value)}" for test in tests]))
+        lines.append((percent(noise), [f"{statistic:.1f}, {pages.format_p(p_value)}" for statistic, p_value in tests]))
     return lines
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from fuselearn.lab.statistics import OmnibusTest, aligned_posthoc, aligned_test, average_ranks, mid_ranks
+from fuselearn.lab.statistics import aligned_posthoc, aligned_test, average_ranks
 from reproduction.pages import join, percent
 from reproduction.published import load_published
 
@@ -52,10 +52,10 @@ class Tables:
 
     def cell_ranks(self, noise: float) -> pd.DataFrame:
         """Return the rank of each of the four methods on each dataset."""
-        return mid_ranks(self.scores[noise], digits=DIGITS)
+        return self.scores[noise].round(DIGITS).rank(axis=1, ascending=False)
 
-    def omnibus(self, noise: float) -> OmnibusTest:
-        """Test by aligned ranks whether the four methods differ at all."""
+    def omnibus(self, noise: float) -> tuple[float, float]:
+        """Test by aligned ranks whether the four methods differ at all: statistic and p-value."""
         return aligned_test(self.scores[noise], digits=DIGITS, tie_tolerance=0)
 
     def against_baselines(self, noise: float) -> pd.DataFrame:

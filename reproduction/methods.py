@@ -60,19 +60,27 @@ def _rpart_tree(**parameters: Any) -> CARTClassifier:
     return CARTClassifier(category_rule="rpart", **parameters)
 
 
-UNPRUNED = {"complexity": None}
+def _kfhe(weighting: str = "exponential", *, variant: str = "program", **tree: Any) -> KFHEClassifier:
+    """Return KFHE with the papers' rule for resets."""
+    return KFHEClassifier(_rpart_tree(**tree), weighting=weighting, reset="training", variant=variant)
+
+
+UNPRUNED: dict[str, Any] = {"complexity": None}
 
 KFHE: Mapping[str, Method] = {
-    "KFHE": Method(lambda: KFHEClassifier(_rpart_tree(**UNPRUNED)), "100 unpruned trees fused by a Kalman filter"),
-    "KFHE (pruned)": Method(
-        lambda: KFHEClassifier(_rpart_tree(complexity=0.01)), "100 pruned trees fused by a Kalman filter"
-    ),
+    "KFHE": Method(lambda: _kfhe(**UNPRUNED), "100 unpruned trees fused by a Kalman filter"),
+    "KFHE (pruned)": Method(lambda: _kfhe(complexity=0.01), "100 pruned trees fused by a Kalman filter"),
     "KFHE (2018)": Method(
-        lambda: KFHEClassifier(_rpart_tree(min_samples_split=2, min_samples_leaf=1, **UNPRUNED), weighting="symmetric"),
+        lambda: _kfhe("symmetric", min_samples_split=2, min_samples_leaf=1, **UNPRUNED),
         "KFHE as its authors' program of 2018 has it: trees that split down to single samples",
     ),
-    "KFHE-l": Method(
-        lambda: KFHEClassifier(_rpart_tree(**UNPRUNED), weighting="linear"), "KFHE whose weights grow by addition"
+    "KFHE-l": Method(lambda: _kfhe("linear", **UNPRUNED), "KFHE whose weights grow by addition"),
+    "KFHE (printed)": Method(lambda: _kfhe(variant="paper", **UNPRUNED), "the algorithm as the paper prints it"),
+    "KFHE (printed, pruned)": Method(
+        lambda: _kfhe(variant="paper", complexity=0.01), "the algorithm as the paper prints it, with pruned trees"
+    ),
+    "KFHE-l (printed)": Method(
+        lambda: _kfhe("linear", variant="paper", **UNPRUNED), "the linear variant as the papers print it"
     ),
     "AdaBoost": Method(lambda: SAMMEClassifier(_rpart_tree()), "SAMME boosting of 100 pruned trees"),
     "Bagging": Method(lambda: BaggedClassifier(_rpart_tree()), "the vote of 100 pruned trees on bootstrap samples"),
@@ -82,7 +90,13 @@ KFHE: Mapping[str, Method] = {
 
 ROBUST: Mapping[str, Method] = {
     "Fused": Method(FusedClassifier, "ten kinds of classifiers, weighed by their errors on held-out samples"),
-    "KFHE": Method(KFHEClassifier, "100 unpruned trees fused by a Kalman filter"),
+    "KFHE": Method(KFHEClassifier, "100 trees fused by a Kalman filter, with the out-of-bag reset"),
+    "KFHE (training reset)": Method(
+        lambda: KFHEClassifier(reset="training"), "100 unpruned trees fused as in the authors' program"
+    ),
+    "KFHE (pruned)": Method(
+        lambda: KFHEClassifier(CARTClassifier()), "100 pruned trees fused by a Kalman filter, with the out-of-bag reset"
+    ),
     "Bagging": Method(BaggedClassifier, "the vote of 100 pruned trees on bootstrap samples"),
     "CART": Method(CARTClassifier, "one pruned tree"),
     "RandomForest": Method(lambda: one_hot(RandomForestClassifier()), "scikit-learn's random forest with its defaults"),
@@ -178,6 +192,9 @@ LABELS: Mapping[str, Method] = {
     ),
     "KFHE-HOMER": Method(
         partial(multilabel.KFHEHOMERClassifier, **AS_PUBLISHED), "100 HOMERs fused by a Kalman filter"
+    ),
+    "KFHE-HOMER (printed)": Method(
+        partial(multilabel.KFHEHOMERClassifier, variant="paper", **AS_PUBLISHED), "the algorithm as the paper prints it"
     ),
     "KFHE-HOMER (authors)": Method(
         partial(_authors_homers, None),

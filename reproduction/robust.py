@@ -136,7 +136,7 @@ class RobustRun:
         pairs["ahead"] = posthoc.mean_ranks[pairs.index] > posthoc.mean_ranks[self.control]
         cells = pd.concat({str(condition): self.table(condition) for condition in self.conditions})
         wins = win_tie_loss(cells.set_axis(range(len(cells))), digits=DIGITS)
-        pairs["record"] = [wins.between(self.control, other) for other in pairs.index]
+        pairs["record"] = [tuple(wins.loc[(self.control, other)]) for other in pairs.index]
         return pairs.loc[[method for method in self.ranks.index if method != self.control]]
 
     def verdict(self, test: pd.Series) -> str:

@@ -221,7 +221,7 @@ CASES = [
         KFHEClassifier(weighting='linear')
         KFHEClassifier(CARTClassifier())
         KFHEClassifier(weighting='symmetric', vote='probability', oob_score=True)
-        KFHEClassifier(CARTClassifier(complexity=None, max_features='sqrt'), sampling='poisson', reset=False)
+        KFHEClassifier(CARTClassifier(complexity=None, max_features='sqrt'), sampling='poisson', reset=None)
         KFHEClassifier(n_estimators=100, class_weight='balanced')
         SAMMEClassifier()
         SAMMEClassifier(n_estimators=100)

@@ -25,6 +25,7 @@ NAMES = sorted({found.name for found in pkgutil.iter_modules([str(ROOT / "benchm
 # These start processes, each of which imports the library.
 SLOW = {"chains", "homer", "large_svm", "out_of_core", "pct_forest", "scale", "scaling", "startup"}
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+FIGURES = sorted((ROOT / "docs" / "figures").glob("*.py"))
 
 
 @pytest.fixture
@@ -80,3 +81,8 @@ def test_an_example_runs(path, tmp_path, monkeypatch):
         warnings.simplefilter("ignore")
         runpy.run_path(str(path))
     matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
+def test_a_program_of_figures_finds_what_it_imports(path):
+    runpy.run_path(str(path), run_name="imported")

@@ -60,6 +60,29 @@ void update(ClassFilters& filters, double gain, double weight_gain, int weightin
     run_released([&](Interrupt&) { filters.update(gain, weight_gain, read); });
 }
 
+double count_out_of_bag(ClassFilters& filters, In<double, 1> priors) {
+    const auto read = priors.read("priors");
+    check_length(read.size(), ssize(filters.counts()), "priors", "the table");
+    return filters.count_out_of_bag(read.span());
+}
+
+auto out_of_bag_votes_of(ClassFilters& filters) {
+    const auto votes = filters.out_of_bag();
+    const Out<std::int32_t, 2> copy({ssize(votes), 2});
+    for (Index i = 0; i < ssize(votes); ++i) {
+        copy.data()[2 * i] = votes[i].n_votes;
+        copy.data()[2 * i + 1] = votes[i].n_right;
+    }
+    return copy.object();
+}
+
+void set_out_of_bag_votes(ClassFilters& filters, In<std::int32_t, 2> votes) {
+    const auto read = votes.read("votes");
+    check_length(read.shape(0), ssize(filters.out_of_bag()), "votes", "the table");
+    check_length(read.shape(1), 2, "votes in each row", "votes and right votes");
+    for (Index i = 0; i < read.shape(0); ++i) filters.out_of_bag()[i] = {read.span()[2 * i], read.span()[2 * i + 1]};
+}
+
 auto estimate_of(const ClassFilters& filters) {
     const auto estimate = filters.estimate();
     const Out<double, 2> copy({estimate.n_rows(), estimate.n_columns()});
@@ -85,9 +108,16 @@ void bind_ensembles(nb::module_& module) {
         .def("measure", &measure, "seed"_a, "n_draws"_a, "max_tries"_a, "n_threads"_a = 1,
              "Draw samples by the weights, as ``draw_covering_counts`` does, and grow a tree; return it, and the "
              "fractions of wrong samples of\nthe measurement, of the tree and of the estimate.")
+        .def("count_out_of_bag", &count_out_of_bag, "priors"_a,
+             "Count the votes of the last tree for the samples that it was not trained on; return the weight of the "
+             "wrong votes of all trees\ncounted, with one more vote for each sample, which is right by ``priors``.")
         .def("update", &update, "gain"_a, "weight_gain"_a, "weighting"_a,
              "Pull both states towards the last measurement, as ``pull_halfway`` and ``update_weights_of_wrong`` do.")
         .def("reset_weights", &ClassFilters::reset_weights, "Let the weights be the fractions again.")
+        .def_prop_rw(
+            "out_of_bag_votes", &out_of_bag_votes_of, &set_out_of_bag_votes,
+            "Copy of how often trees voted for each sample that they were not trained on, and how often for its "
+            "class.")
         .def_prop_ro("estimate", &estimate_of, "Copy of the estimated scores, of shape (n_samples, n_classes).")
         .def_prop_ro(
             "weights", [](const ClassFilters& filters) { return to_array(filters.weights()); },

@@ -11,8 +11,8 @@
 namespace fuselearn::bindings {
 
 Weighting read_weighting(int weighting) {
-    if (weighting < 0 || weighting > static_cast<int>(Weighting::symmetric))
-        raise_value_error("weighting must be 0, 1 or 2, not " + std::to_string(weighting) + ".");
+    if (weighting < 0 || weighting > static_cast<int>(Weighting::printed_linear))
+        raise_value_error("weighting must be from 0 to 4, not " + std::to_string(weighting) + ".");
     return static_cast<Weighting>(weighting);
 }
 

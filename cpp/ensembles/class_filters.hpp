@@ -50,7 +50,8 @@ public:
           states_(std::move(states)),
           counts_(classes_.size()),
           votes_(classes_.size()),
-          wrong_(classes_.size()) {}
+          wrong_(classes_.size()),
+          out_of_bag_(classes_.size()) {}
 
     // Draw so many samples, until every class is among them or so many times; grow a tree, and compare its votes.
     MeasuredTree measure(Key seed, Index n_draws, Index max_tries, int n_threads, Interrupt& interrupt) {
@@ -68,6 +69,26 @@ public:
         measured.errors = compare_votes<PlainSum>(estimate(), votes_, {classes_, fractions_}, wrong);
         return measured;
     }
+
+    // Count the votes of the last tree for the samples that it was not trained on, and return the weight of the wrong
+    // votes of all trees counted. `priors` of each sample count as one vote, which is right with that probability.
+    double count_out_of_bag(std::span<const double> priors) {
+        double error = 0.0;
+        for (std::size_t i = 0; i < out_of_bag_.size(); ++i) {
+            Votes& votes = out_of_bag_[i];
+            const bool is_counted = counts_[i] == 0;
+            votes.n_votes += is_counted;
+            votes.n_right += is_counted & (votes_[i] == classes_[i]);
+            error += states_.weights[i] * (1.0 - (priors[i] + votes.n_right) / (1.0 + votes.n_votes));
+        }
+        return error;
+    }
+
+    // How often trees voted for each sample that they were not trained on, and how often for its class.
+    struct Votes {
+        std::int32_t n_votes = 0, n_right = 0;
+    };
+    std::span<Votes> out_of_bag() { return out_of_bag_; }
 
     // Pull both states towards the last measurement.
     void update(double gain, double weight_gain, Weighting weighting) {
@@ -92,6 +113,7 @@ private:
     std::vector<std::int32_t> counts_;
     std::vector<std::int32_t> votes_;
     std::vector<std::uint8_t> wrong_;
+    std::vector<Votes> out_of_bag_;
 };
 
 }  // namespace fuselearn

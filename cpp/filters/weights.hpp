@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -18,7 +19,8 @@
 
 namespace fuselearn {
 
-enum class Weighting { exponential, linear, symmetric };
+// The last two are the formulas that the papers print; the first three those of the authors' programs.
+enum class Weighting { exponential, linear, symmetric, printed_exponential, printed_linear };
 
 struct WeightUpdate {
     Weighting weighting;
@@ -32,13 +34,16 @@ struct SampleWeights {
     double n_samples;               // n, in all parts of the table
 };
 
-// The factor of the current weight for a loss from 0 to 1: e^(loss + 1/n), loss, or e^(2 loss - 1).
+// The factor of the current weight for a loss from 0 to 1: e^(loss + 1/n), loss, e^(2 loss - 1), or as printed e^loss,
+// and loss.
 class LossFactor {
 public:
-    LossFactor(Weighting weighting, double n_samples) : weighting_(weighting), of_right_(std::exp(1.0 / n_samples)) {}
+    LossFactor(Weighting weighting, double n_samples)
+        : weighting_(weighting),
+          of_right_(weighting == Weighting::printed_exponential ? 1.0 : std::exp(1.0 / n_samples)) {}
 
     double operator()(double loss) const {
-        if (weighting_ == Weighting::linear) return loss;
+        if (weighting_ == Weighting::linear || weighting_ == Weighting::printed_linear) return loss;
         if (weighting_ == Weighting::symmetric) return std::exp(2.0 * loss - 1.0);
         return (loss == 0.0 ? 1.0 : loss == 1.0 ? std::numbers::e : std::exp(loss)) * of_right_;
     }
@@ -48,8 +53,9 @@ private:
     double of_right_;
 };
 
-// Exponential: w_i exp(loss_i + 1/n). Linear: 1/n + w_i loss_i. Symmetric: w_i exp(2 loss_i - 1). The caller scales the
-// last two to sum to one. Losses are bytes where a sample is either wrong (not 0) or right.
+// Exponential: w_i exp(loss_i + 1/n). Linear: 1/n + w_i loss_i. Symmetric: w_i exp(2 loss_i - 1). The caller scales
+// these two to sum to one. As printed: w_i exp(loss_i), and w_i loss_i. Losses are bytes where a sample is either wrong
+// (not 0) or right.
 template <class Loss>
 void measure_weights(const SampleWeights& weights, std::span<const Loss> loss, Weighting weighting,
                      std::span<double> measured) {
@@ -82,6 +88,10 @@ inline void normalize(std::span<double> weights, bool is_exact) {
     for (double& weight : weights) weight /= total;
 }
 
+inline bool is_normalized(Weighting weighting) {
+    return weighting == Weighting::linear || weighting == Weighting::symmetric;
+}
+
 // The measurement update of the weights, in place: w <- w + K (z - w), scaled to sum to one.
 template <class Loss>
 void update_weights(std::span<double> weights, std::span<const double> first, std::span<const Loss> loss,
@@ -89,7 +99,9 @@ void update_weights(std::span<double> weights, std::span<const double> first, st
     std::vector<double> measured(weights.size());
     const auto n_samples = static_cast<double>(weights.size());
     measure_weights({weights, first, n_samples}, loss, update.weighting, std::span(measured));
-    if (update.weighting != Weighting::exponential) normalize(measured, update.is_exact);
+    if (is_normalized(update.weighting)) normalize(measured, update.is_exact);
+    // A gain of 1 and no wrong sample would leave no weight at all; there is nothing left to learn then.
+    if (std::ranges::all_of(measured, [](double weight) { return weight == 0.0; })) return;
     pull(weights, measured, update.gain);
     normalize(weights, update.is_exact);
 }

@@ -7,8 +7,9 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from fuselearn import BaggedClassifier, CARTClassifier, FusedClassifier, KFHEClassifier, SAMMEClassifier
-from fuselearn.lab import DEMO, ResultStore, run_suite, summarize
+from fuselearn.lab import ResultStore, run_suite, summarize
 from fuselearn.lab.figures import score_against_noise
+from fuselearn.lab.suites import DEMO
 
 FIGURE = Path(__file__).with_suffix(".svg")
 METHODS = {

@@ -47,6 +47,13 @@ def check_verbose(value: Any) -> int:
     return check_whole_number("verbose", int(value) if isinstance(value, bool) else value, 0)
 
 
+def check_reporting(verbose: Any, callback: Any) -> None:
+    """Check the parameters ``verbose`` and ``callback``."""
+    check_verbose(verbose)
+    if not (callback is None or callable(callback)):
+        raise TypeError(f"callback must be a function or None, not {show(callback)}.")
+
+
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Validate a parameter with a few allowed values."""
     if not isinstance(value, str) or value not in choices:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from fuselearn._messages import format_seconds
 
@@ -75,3 +77,30 @@ class ProgressLines:
         for number, member in enumerate(members, start=self.n_before + 1):
             yield member
             self.report(number, {})
+
+
+def make_reporter(
+    estimator: Any, n_members: int, as_estimator: Callable[[Any], Any], n_before: int = 0
+) -> Callable[..., bool]:
+    """Return what is called after each member of an ensemble: it prints progress, and calls back; True ends the fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the parameters ``verbose`` and ``callback``.
+    n_members : int
+        Number of members there will be.
+    as_estimator : callable
+        Turns a model into the estimator that ``callback`` gets.
+    n_before : int
+        Number of members that there are already.
+    """
+    progress = ProgressLines(type(estimator).__name__, estimator.verbose, n_members, n_before)
+
+    def report(number: int, model: Any, **facts: float) -> bool:
+        progress.report(number, facts)
+        # Only a Boolean ends training: what a function such as ``list.append`` returns means nothing.
+        answer = None if estimator.callback is None else estimator.callback(number, as_estimator(model))
+        return isinstance(answer, bool | np.bool_) and bool(answer)
+
+    return report

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
-from sklearn.utils import get_tags
+from sklearn.utils import InputTags, get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -134,10 +134,10 @@ class EstimatorBase(BaseEstimator):
     _fused_: WeightedSum
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
+        """Return scikit-learn's tags: an ensemble takes what its base estimator takes."""
+        tags, base = super().__sklearn_tags__(), getattr(self, "estimator", None)
+        takes = get_tags(base).input_tags if isinstance(base, BaseEstimator) else InputTags(allow_nan=True, sparse=True)
+        tags.input_tags.allow_nan, tags.input_tags.sparse = takes.allow_nan, takes.sparse
         return tags
 
     def __getstate__(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from fuselearn.cli.commands import ClassMetric, LabelMetric
 from fuselearn.cli.main import app
 from fuselearn.cli.methods import ForLabels, make_model
 from fuselearn.datasets import make_digit_pairs
-from fuselearn.lab.scoring import SCORES
+from fuselearn.lab.suites import SCORES
 from fuselearn.multilabel import FusedMultilabelClassifier
 
 ONE_MODEL = {
@@ -139,11 +139,12 @@ def test_audit_finds_single_labels_of_samples():
         "row", "label", "given", "suggested", "probability", "suggested_probability", "suspect",
     ]  # fmt: skip
     found = set(zip(listed["row"] - 1, listed["label"], strict=True))
-    assert len(found & set(WRONG)) >= 2
+    assert found & set(WRONG)
+    assert len(found) < 5
     assert (listed["given"] != listed["suggested"]).all()
     assert f"About {len(listed)} of 300 labels" in done.stdout
     page = Path("page.html").read_text(encoding="utf-8")
-    assert "Which labels are doubtful" in page
+    assert "What can be judged" in page
     assert f"<p>label <b>{listed['label'][0]}</b></p>" in page
     run("audit", "wrong.csv", "--labels", -3, "-o", "s.csv", "-j", 1)  # replaces its own list
 

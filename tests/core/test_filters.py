@@ -73,6 +73,8 @@ def test_measured_weights_are_those_of_the_formulas(seed, n_samples, weighting, 
         "exponential": weights * np.exp(loss + 1 / n_samples),
         "linear": shares + weights * loss,
         "symmetric": weights * np.exp(loss + (loss - 1.0)),
+        "printed exponential": weights * np.exp(loss * 1.0),
+        "printed linear": weights * loss,
     }[weighting]
     measured = measure_weights(weights, loss, shares, n_samples, WEIGHTINGS.index(weighting))
     np.testing.assert_allclose(measured, expected, rtol=1e-12)
@@ -96,12 +98,14 @@ def update_plainly(weights, loss, first, gain, weighting, is_exact):
         "exponential": lambda wrong: (math.e if wrong else 1.0) * math.exp(1 / n),
         "linear": float,
         "symmetric": lambda wrong: math.exp(2.0 * wrong - 1.0),
+        "printed exponential": lambda wrong: math.e if wrong else 1.0,
+        "printed linear": float,
     }[weighting]
     start = first if weighting == "linear" else [0.0] * n
     measured = [s + w * factor(wrong) for s, w, wrong in zip(start, weights, loss, strict=True)]
-    if weighting != "exponential":
+    if weighting in ("linear", "symmetric"):
         measured = scale_plainly(measured, is_exact)
-    return scale_plainly(pull_plainly(weights, measured, gain), is_exact)
+    return scale_plainly(pull_plainly(weights, measured, gain), is_exact) if any(measured) else weights
 
 
 @settings(max_examples=60, deadline=None)
@@ -165,7 +169,7 @@ READ_ONLY.flags.writeable = False
         (lambda: compare_votes(np.ones((2, 0)), VOTES, VOTES, TWO, is_exact=False), "votes must hold numbers"),
         (lambda: compare_votes_in_units(np.eye(2), VOTES, VOTES, TWO * np.nan), "fractions must be finite"),
         (lambda: measure_weights(TWO, THREE > 0, TWO, 2, 0), "loss must be as long as weights"),
-        (lambda: measure_weights(TWO, TWO > 0, TWO, 2, 3), "weighting must be 0, 1 or 2"),
+        (lambda: measure_weights(TWO, TWO > 0, TWO, 2, 5), "weighting must be from 0 to 4"),
         (lambda: update_weights(TWO, TWO > 0, THREE, 0.5, 0), "first_weights must be as long as weights"),
         (lambda: update_weights(READ_ONLY, TWO > 0, TWO, 0.5, 0), "weights is changed in place"),
     ],

@@ -29,7 +29,7 @@ def songs(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "labels"),
     [
-        (FIRST, 2), (LAST, -2),  # as MEKA
+        (FIRST, 2), (FIRST, np.int64(2)), (LAST, -2),  # as MEKA
         (LAST, "happy,sad"), (LAST, "happy, sad"), (LAST, ["happy", "sad"]),
         (LAST.replace("happy,sad", "mood_happy,mood_sad"), "mood_*"),
         (LAST.replace("happy,sad", "label:happy,label:sad"), None),
@@ -75,7 +75,7 @@ def test_remaining_columns_that_look_like_labels_are_features_only_if_named(song
         path = songs(f"@relation r\n{header}@data\n{{0 1, 7 8}}\n", name)
     for cleaner in (None, TableCleaner()):
         for how in ({"labels": ["label:happy"]}, {"target": "label:happy"}):
-            with pytest.warns(UserWarning, match="look like labels are no features .*: 'label:sad'") as said:
+            with pytest.warns(UserWarning, match="look like labels are no features, .*: 'label:sad'") as said:
                 data = read_table(path, **how, cleaner=cleaner)
             shown = sum(warning.category is UserWarning for warning in said)
             assert (len(data.feature_names), data.X.shape, shown) == (101, (1, 101), 1)

@@ -43,47 +43,50 @@ class Recorder(ClassifierMixin, BaseEstimator):
 
 
 class TestByHand:
-    # Thresholds: the mean of p(a) over the samples labelled a is .625, that of p(b) over those labelled b .575; so the
-    # fourth sample counts as b, the last one as a, and the two with the smallest own probabilities are suspects.
-    p = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8], [0.3, 0.7], [0.4, 0.6], [0.8, 0.2]])
-    y = np.array(["a", "a", "a", "a", "b", "b", "b", "b"])
+    # Twenty samples of each class, from uncertain to certain predictions; those at 12 and 19 have the other class.
+    certainty = 1 - np.geomspace(0.4, 0.01, 20)
+    p = np.vstack([np.column_stack([certainty, 1 - certainty]), np.column_stack([1 - certainty, certainty])])
+    wrong = (12, 19, 32, 39)
+    y = np.where(np.isin(np.arange(40), wrong), np.repeat(["b", "a"], 20), np.repeat(["a", "b"], 20))
+    others = np.delete(np.arange(40), wrong)
 
     def fit(self, **settings):
         return CleanedClassifier(Recorder(), auditor=Oracle(), cv=2, random_state=0, **settings)
 
     def test_suspects_are_dropped(self):
         model = self.fit().fit(self.p, self.y)
-        assert np.flatnonzero(model.is_suspect_).tolist() == [3, 7]
-        assert np.flatnonzero(model.sample_weight_ == 0).tolist() == [3, 7]
+        assert np.flatnonzero(model.is_suspect_).tolist() == [12, 19, 32, 39]
+        assert np.flatnonzero(model.sample_weight_ == 0).tolist() == [12, 19, 32, 39]
         X, y, weights = model.estimator_.seen_
-        np.testing.assert_array_equal(X, self.p[[0, 1, 2, 4, 5, 6]])
-        assert "".join(y) == "aaabbb"
+        np.testing.assert_array_equal(X, self.p[self.others])
+        assert "".join(y) == 18 * "a" + 18 * "b"
         assert weights is None
-        np.testing.assert_allclose(model.label_probability_, [0.9, 0.8, 0.7, 0.1, 0.8, 0.7, 0.6, 0.2])
-        assert "".join(model.suggested_) == "bbbbaaaa"
-        assert model.noise_rate_ == 0.25
-        np.testing.assert_allclose(model.noise_matrix_, [[0.75, 0.25], [0.25, 0.75]])
+        np.testing.assert_allclose(model.label_probability_[[0, 12, 19]], [0.6, 1 - self.certainty[12], 0.01])
+        assert model.suggested_[12] == "a"
+        assert model.noise_rate_ == 0.1
+        np.testing.assert_allclose(model.noise_matrix_, [[0.9, 0.1], [0.1, 0.9]], atol=0.01)
 
     def test_suspects_that_are_no_clear_cases_are_kept(self):
         p = self.p.copy()
-        p[7] = [0.7, 0.3]  # a suspect still, but by 0.4 only
+        p[12] = [0.74, 0.26]  # a suspect still, but by 0.48 only
         model = self.fit().fit(p, self.y)
-        assert np.flatnonzero(model.is_suspect_).tolist() == [3, 7]
-        assert model.sample_weight_.tolist() == [1, 1, 1, 0, 1, 1, 1, 1]
-        assert len(model.estimator_.seen_[0]) == 7
+        assert np.flatnonzero(model.is_suspect_).tolist() == [12, 19, 32, 39]
+        assert np.flatnonzero(model.sample_weight_ == 0).tolist() == [19, 32, 39]
+        assert len(model.estimator_.seen_[0]) == 37
 
     def test_suspects_count_as_much_as_their_label_is_likely(self):
         model = self.fit(action="reweight").fit(self.p, self.y)
         X, _, weights = model.estimator_.seen_
-        assert len(X) == 8
-        np.testing.assert_allclose(weights, [1, 1, 1, 0.1, 1, 1, 1, 0.2])
+        assert len(X) == 40
+        np.testing.assert_allclose(weights[self.others], 1)
+        np.testing.assert_allclose(weights[[19, 39]], 0.01)
 
     def test_weights_of_the_user(self):
-        own = np.arange(1.0, 9.0)
+        own = np.arange(1.0, 41.0)
         kept = self.fit().fit(self.p, self.y, sample_weight=own).estimator_.seen_[2]
-        np.testing.assert_allclose(kept, [1, 2, 3, 5, 6, 7])
+        np.testing.assert_allclose(kept, own[self.others])
         both = self.fit(action="reweight").fit(self.p, self.y, sample_weight=own).estimator_.seen_[2]
-        np.testing.assert_allclose(both, [1, 2, 3, 0.4, 5, 6, 7, 1.6])
+        np.testing.assert_allclose(both[[0, 19, 39]], [1, 0.2, 0.4])
 
     def test_a_class_keeps_its_most_trusted_sample(self):
         p = np.vstack([np.tile([0.9, 0.1], (8, 1)), [[0.95, 0.05], [0.98, 0.02]]])

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fuselearn
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, base
 from fuselearn.combine import ErrorCorrectingCodeClassifier, FixedRuleClassifier, LinearStackingClassifier
-from fuselearn.fusion import OutOfBag
+from fuselearn.fusion.problem import OutOfBag
 
 X, y = load_iris(return_X_y=True)
 rng = np.random.default_rng(0)

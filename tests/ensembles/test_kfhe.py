@@ -19,7 +19,9 @@ from fuselearn._core import draw_covering_counts
 from fuselearn.fusion.problem import MOST_TRIES
 
 
-def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h0=None, reset=True):
+def plain_kfhe(
+    fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h0=None, reset="out-of-bag", variant="program"
+):
     """Train KFHE step by step.
 
     ``fit(counts)`` trains a classifier of the whole training set on drawn rows and gives its class probabilities.
@@ -27,21 +29,37 @@ def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h
     n, c = len(y), y.max() + 1
     initial = np.full(n, 1 / n) if shares is None else shares
     seeds = [int(s) for s in np.random.default_rng(seed).integers(2**62, size=n_estimators + 1)]
-    estimate = fit(np.ones(n)) if h0 is None else h0
+    is_program = variant == "program"
+
+    def draw(w, seed):
+        return draw_covering_counts(seed, w, n, y.astype(np.int32), c, MOST_TRIES if is_program else 1)
+
+    estimate = fit(np.ones(n) if is_program else draw(initial, seeds[0])) if h0 is None else h0
+    prior = np.array([initial[y == j].sum() for j in range(c)])[y]
+    n_votes, n_right = np.zeros(n), np.zeros(n)
     P, Pw, w = 1.0, 1.0, initial
     trace = {"gains": [], "variances": [], "errors": [], "resets": [], "train_errors": []}
     trace["train_errors"].append(initial[estimate.argmax(axis=1) != y].sum())
 
     def measure(w, seed):
-        h = fit(draw_covering_counts(seed, w, n, y.astype(np.int32), c, MOST_TRIES))
-        return np.eye(c)[h.argmax(axis=1)] if vote == "class" else h
+        counts = draw(w, seed)
+        h = fit(counts)
+        return np.eye(c)[h.argmax(axis=1)] if vote == "class" else h, counts
+
+    def is_guessing(h):
+        error = initial[h.argmax(axis=1) != y].sum()
+        return error >= 1 - 1 / c - 1e-12 if is_program else error > 1 - 1 / c + 1e-12
 
     for t in range(1, n_estimators + 1):
-        h = measure(w, seeds[t])
-        if reset and initial[h.argmax(axis=1) != y].sum() >= 1 - 1 / c - 1e-12:
+        h, counts = measure(w, seeds[t])
+        repeat = 0
+        while reset and is_guessing(h) and not (is_program and repeat):
             w, Pw = initial, 1.0
             trace["resets"].append(t)
-            h = measure(w, seeds[t] + 1)
+            repeat += 1
+            h, counts = measure(w, seeds[t] + repeat)
+        n_votes += counts == 0
+        n_right += (counts == 0) & (h.argmax(axis=1) == y)
         z = (h + estimate) / 2
         wrong = z.argmax(axis=1) != y
         R = initial[wrong].sum()
@@ -50,7 +68,17 @@ def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h
         estimate = estimate + K * (z - estimate)
         P = P - P * K
 
-        if weighting == "exponential":
+        if reset == "out-of-bag" and w @ (1 - (prior + n_right) / (1 + n_votes)) >= 1 - 1 / c:
+            w, Pw = initial, 1.0
+            trace["resets"].append(t + 1)
+            trace["gains"].append(K)
+            trace["variances"].append(P)
+            trace["errors"].append(R)
+            trace["train_errors"].append(initial[estimate.argmax(axis=1) != y].sum())
+            continue
+        if not is_program:
+            o = w * (np.exp(1.0 * wrong) if weighting == "exponential" else wrong)
+        elif weighting == "exponential":
             o = w * np.exp(wrong + 1 / n)
         else:
             o = initial + w * wrong if weighting == "linear" else w * np.exp(np.where(wrong, 1, -1))
@@ -92,6 +120,22 @@ class TestAgainstPlainKFHE:
         assert_follows(model, X, estimate, weights, trace)
         assert model.n_iter_ == 25
         assert np.ptp(model.sample_weights_) > 0.001
+
+    @pytest.mark.parametrize("weighting", ["exponential", "linear"])
+    @pytest.mark.parametrize(
+        ("reset", "variant"),
+        [("training", "program"), (None, "program"), ("training", "paper"), ("out-of-bag", "paper")],
+    )
+    def test_resets_and_variants(self, noisy_wine, weighting, reset, variant):
+        X, y = noisy_wine
+        y = np.where(np.arange(len(y)) % 4 == 0, (y + 1) % 3, y)
+        how = {"weighting": weighting, "vote": "class", "reset": reset, "variant": variant}
+        model = KFHEClassifier(n_estimators=30, random_state=3, **how).fit(X, y)
+        tree = CARTClassifier(complexity=None)
+        fit = lambda counts: tree.fit(X, y, sample_weight=counts).predict_proba(X)  # noqa: E731
+        estimate, weights, trace = plain_kfhe(fit, X, y, 30, 3, **how)
+        assert_follows(model, X, estimate, weights, trace)
+        assert (len(model.resets_) > 0) == (reset == "out-of-bag")
 
     @pytest.mark.parametrize("weighting", ["exponential", "linear"])
     def test_sample_weight_starts_the_weight_filter_and_weighs_the_errors(self, noisy_wine, weighting):
@@ -191,7 +235,9 @@ class TestResets:
     good = np.where(np.arange(30) < 25, y, bad)
 
     def train(self, learner, n_estimators, **kwargs):
-        return KFHEClassifier(learner, n_estimators, random_state=5, **kwargs).fit(self.X, self.y)
+        return KFHEClassifier(learner, n_estimators, random_state=5, **{"reset": "training", **kwargs}).fit(
+            self.X, self.y
+        )
 
     @pytest.mark.parametrize("weighting", ["exponential", "linear"])
     def test_resets_follow_the_plain_program(self, scripted, weighting):
@@ -208,7 +254,9 @@ class TestResets:
             drawn.append(counts)
             return np.eye(3)[next(answers)]
 
-        estimate, weights, trace = plain_kfhe(fit, self.X, self.y, 6, 5, weighting=weighting, vote="class")
+        estimate, weights, trace = plain_kfhe(
+            fit, self.X, self.y, 6, 5, weighting=weighting, vote="class", reset="training"
+        )
         assert_follows(model, self.X, estimate, weights, trace)
         np.testing.assert_array_equal(samples, drawn)
 
@@ -221,7 +269,7 @@ class TestResets:
 
     def test_no_resets_if_not_wanted(self, scripted):
         learner = scripted(self.half, self.bad)
-        model = self.train(learner, 4, reset=False)
+        model = self.train(learner, 4, reset=None)
         assert model.resets_.tolist() == []
         assert len(learner.samples) == 1 + 4
 
@@ -237,7 +285,9 @@ class TestResets:
         y = np.arange(n) % 2
         half = np.where(np.arange(n) < n // 2, y, 1 - y)
         good = np.where(np.arange(n) < n - 2, y, 1 - y)
-        model = KFHEClassifier(scripted(good, half, good), 1, random_state=0).fit(np.arange(float(n))[:, None], y)
+        model = KFHEClassifier(scripted(good, half, good), 1, random_state=0, reset="training").fit(
+            np.arange(float(n))[:, None], y
+        )
         assert model.resets_.tolist() == [1]
 
     def test_only_the_weight_filter_is_reset(self, scripted):

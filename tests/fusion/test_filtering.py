@@ -11,6 +11,7 @@ from fuselearn.fusion.filtering import (
     Errors,
     FilterRun,
     Measurement,
+    ResetRule,
     Truth,
     closed_form_coefficients,
     run_filters,
@@ -110,11 +111,40 @@ def test_linear_weights_by_hand():
 def test_a_model_no_better_than_guessing_is_measured_again_with_fresh_weights():
     good, bad = (np.zeros((2, 1)), [1.0, 0.0], 0.2, 0.3), (np.zeros((2, 1)), [1.0, 0.0], 0.2, 0.5)
     script = Script(good, bad, good)
-    result = run(script, [10, 20], guessing_error=0.5)
+    result = run(script, [10, 20], reset=ResetRule(0.5))
     assert result.resets == [2]
     assert [seed for _, seed in script.asked] == [10, 20, 21]
     np.testing.assert_array_equal(script.asked[2][0], [0.5, 0.5])
     assert result.models[1:] == ["model 1", "model 3"]
+
+
+def test_a_printed_reset_is_repeated_without_a_limit_of_its_own():
+    good, bad = (np.zeros((2, 1)), [1.0, 0.0], 0.2, 0.3), (np.zeros((2, 1)), [1.0, 0.0], 0.2, 0.5)
+    result = run(Script(bad, bad, bad, good), [10], reset=ResetRule(0.5, most_repeats=5, is_limited=False))
+    assert result.resets == [1, 1, 1]
+    assert result.models[1:] == ["model 4"]
+    with pytest.raises(ValueError, match="3 models in a row were no better than guessing"):
+        run(Script(*[bad] * 9), [10], reset=ResetRule(0.5, most_repeats=3, is_limited=False))
+
+
+def test_weights_without_anything_to_learn_are_reset_after_the_measurement():
+    step = (np.zeros((2, 1)), [1.0, 0.0], 0.2, 0.3)
+    script, errors, seen = Script(step, step, step), iter([0.4, 0.5, 0.4]), []
+
+    def judge(h, w):
+        seen.append((h, w.copy()))
+        return next(errors)
+
+    states = ArrayStates(FIRST, script, script.train, script.compare, weighting="exponential", out_of_bag_error=judge)
+    result = run_filters(states, FilterRun(["model 0"]), [1, 2, 3], reset=ResetRule(out_of_bag_error=0.5))
+    assert result.resets == [3]  # before the third
+    assert result.models[1:] == ["model 1", "model 2", "model 3"]  # none is discarded
+    np.testing.assert_array_equal(script.asked[2][0], [0.5, 0.5])
+    # The errors are measured under the weights that each model was drawn by.
+    for (weights, _), (_, judged_by) in zip(script.asked, seen, strict=True):
+        np.testing.assert_array_equal(weights, judged_by)
+    never = run(Script(step, step, step), [1, 2, 3])
+    np.testing.assert_array_equal(result.gains, never.gains)  # kf-m goes on
 
 
 def test_it_ends_once_the_gain_is_nought():

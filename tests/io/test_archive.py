@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.io import ModelFileError, load, save
-from fuselearn.io.archive import check_archive
+from fuselearn.io.checks import check_archive
 
 X, y = load_wine(return_X_y=True)
 

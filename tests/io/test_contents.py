@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import KFHEClassifier, SVMClassifier
 from fuselearn.io import ModelFileError, load, save
-from fuselearn.io.contents import check_contents
+from fuselearn.io.checks import check_contents
 from fuselearn.learners import kernel_table, label_target
 from fuselearn.learners.svm import SVMLearner
 from fuselearn.multilabel import HOMERClassifier

@@ -24,8 +24,8 @@ import fuselearn
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.datasets import read_table
 from fuselearn.io import ModelFileError, files, load, read_header, save
-from fuselearn.io.contents import walk_parts
 from fuselearn.io.flattening import flatten
+from fuselearn.io.trust import walk_parts
 from fuselearn.learners import Bound
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,

@@ -6,7 +6,6 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-import skl2onnx
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_digits, load_wine, make_classification
@@ -27,7 +26,6 @@ from fuselearn.ensembles import (
     LogitBoostClassifier,
     RotationForestClassifier,
 )
-from fuselearn.io import register_converters
 from fuselearn.multilabel import PCTForestClassifier
 from tests.io.exporting import compare, feed_frame, make_frame, run
 
@@ -212,17 +210,30 @@ class TestPipelines:
         with pytest.raises(ValueError, match="Pass X, some samples"):
             to_onnx(model)
 
-    def test_through_skl2onnx_itself(self):
+    def test_classes_of_any_type_and_a_model_without_steps_before_it(self):
         X, y, samples = make_numbers()
-        model = make_pipeline(StandardScaler(), MODELS["samme"]).fit(X, y)
-        register_converters()
-        compare(model, samples, exported=skl2onnx.to_onnx(model, X, options={"zipmap": False}))
+        compare(make_pipeline(StandardScaler(), CARTClassifier()).fit(X, y > 0), samples)
+        compare(make_pipeline(CARTClassifier()).fit(X, y), samples)
+
+    def test_samples_of_single_precision_make_an_input_of_single_precision(self):
+        X, y, samples = (np.round(part, 3).astype(np.float32) if part.ndim == 2 else part for part in make_numbers())
+        model = make_pipeline(StandardScaler(), CARTClassifier(max_depth=3)).fit(X.astype(np.float64), y)
+        exported = to_onnx(model, X)
+        assert exported.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+        compare(model, samples, exported=exported, wrong=0.01, tolerance=1.0)
 
     def test_category_columns_are_for_the_model_itself(self):
         frame = pd.DataFrame({"town": pd.Categorical(["Ulm", "Bonn"] * 20)})
-        model = make_pipeline(CARTClassifier()).fit(frame, np.arange(40) % 2)
+        keep = FunctionTransformer(validate=False)
+        model = make_pipeline(keep, CARTClassifier()).fit(frame, np.arange(40) % 2)
         with pytest.raises(TypeError, match="CARTClassifier with categorical features"):
             to_onnx(model, frame.astype(object))
+
+    def test_a_column_with_the_name_of_an_output(self):
+        frame = pd.DataFrame({"label": np.arange(40.0)})
+        model = make_pipeline(StandardScaler(), CARTClassifier()).fit(frame, np.arange(40) % 2)
+        with pytest.raises(ValueError, match="'label' has the name of an output"):
+            to_onnx(model, frame)
 
     def test_a_step_that_onnx_does_not_have_is_named(self):
         X, y, _ = make_numbers()

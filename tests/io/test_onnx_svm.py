@@ -37,6 +37,11 @@ class TestKernels:
         target = np.where(frame["size"] > 0, "large", np.where(frame["grade"] == 2, "two", "other"))
         compare(SVMClassifier(kernel=kernel, random_state=0).fit(frame, target), samples, feed_frame(samples))
 
+    def test_missing_numbers_become_medians(self, kernel):
+        gaps, samples = X.copy(), SAMPLES.copy()
+        gaps[::5, 2] = samples[::7, 2] = samples[::9, 4] = np.nan
+        compare(SVMClassifier(kernel=kernel, impute=True, random_state=0).fit(gaps, Y), samples)
+
     @pytest.mark.parametrize("n_samples", [20, 300])  # fewer samples than features, and more
     def test_sparse_tables_become_dense_inputs(self, kernel, n_samples):
         table = sparse.random_array((n_samples, 30), density=0.3, random_state=0, format="csr")

@@ -1,5 +1,7 @@
 """The page of an audit shows the suspects, their features, and trusted samples near them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,7 +29,13 @@ def make_audit(n_wrong=1):
     rows["suspect"] = np.arange(6) < n_wrong
     classes = ["large", "small"]
     noise = pd.DataFrame([[2 / 3, 1 / 3], [0.0, 1.0]], index=classes, columns=classes)
-    return LabelAudit(rows, n_wrong, noise, pd.DataFrame())
+    return LabelAudit(rows, n_wrong, noise, pd.DataFrame(), make_predictability(classes))
+
+
+def make_predictability(names, predictable=True):
+    skill = 0.5 if predictable else -0.1
+    columns = {"samples": 3, "skill": skill, "predictable": predictable, "contradicted": 2, "suspects": 1}
+    return pd.DataFrame(columns, index=names)
 
 
 def render(audit=None, table=X):
@@ -52,7 +60,7 @@ def test_a_suspect_stands_beside_its_nearest_trusted_samples():
 def test_the_page_names_what_was_audited_and_which_class_is_taken_for_which():
     page = render()
     assert "<title>Label audit of a&lt;b.csv – fuselearn</title>" in page
-    assert "About 1 of 6 labels are likely to be wrong" in page
+    assert "<h1>About 1 of 6 labels (16.7%) are likely to be wrong</h1>" in page
     assert '<td class="wrong" style="--s:0.333">33\xa0%</td>' in page
     assert "fuselearn audit a" in page
 
@@ -66,8 +74,19 @@ def test_nothing_is_fetched_and_dark_mode_is_known():
 
 def test_without_suspects():
     page = render(make_audit(0))
-    assert "No label is likely to be wrong" in page
+    assert "<h1>About 0 of 6 labels (0.0%) are likely to be wrong</h1>" in page
     assert "<article" not in page
+
+
+def test_classes_that_cannot_be_predicted_are_said():
+    audit = make_audit(0)
+    nothing = replace(audit, predictability=make_predictability(["large", "small"], predictable=False))
+    page = render(nothing)
+    assert "<h1>Nothing can be said about the labels" in page
+    assert '<tr><th scope="row">small</th><td>3</td><td>-0.100</td><td>no</td><td>2</td><td>1</td></tr>' in page
+    assert '<tr><th scope="row">small</th><td>3</td><td>0.500</td><td>yes</td><td>2</td><td>1</td></tr>' in render(
+        audit
+    )
 
 
 def test_long_lists_and_wide_tables_are_cut_with_a_note(monkeypatch):
@@ -89,7 +108,7 @@ def test_neighbours_are_never_suspects_and_may_be_few():
 def test_a_large_noise_matrix_is_left_out(n_classes):
     audit = make_audit()
     noise = pd.DataFrame(np.eye(n_classes))
-    page = render(LabelAudit(audit.rows, audit.n_wrong, noise, audit.probabilities))
+    page = render(LabelAudit(audit.rows, audit.n_wrong, noise, audit.probabilities, make_predictability(noise.index)))
     assert ("Which class is taken for which" in page) == (n_classes == 20)
 
 
@@ -104,7 +123,7 @@ def test_each_of_several_labels_is_trusted_on_its_own():
         ],
         columns=["place", "label", "given", "suggested", "probability", "suggested_probability", "suspect"],
     ).set_index("place")
-    audit = LabelAudit(rows, 2, pd.DataFrame(), pd.DataFrame(np.zeros((6, 2))))
+    audit = LabelAudit(rows, 2, pd.DataFrame(), pd.DataFrame(np.zeros((6, 2))), make_predictability(["red", "big"]))
     names = [f"row {k + 1}" for k in range(6)]
     page = render_audit(audit, X, labels, title="songs", names=names, command="c")
     first, second = page.split('<article class="card">')[1:]
@@ -114,5 +133,5 @@ def test_each_of_several_labels_is_trusted_on_its_own():
     assert '<tr><th scope="row">big</th><td class="given">0</td><td class="suggested">1</td>' in first
     assert "2. row 5" in second
     assert '<th scope="col">row 6</th>' in second
-    assert '<tr><th scope="row">big</th><td>2</td><td>0</td><td>4</td><td>1</td></tr>' in page
+    assert '<tr><th scope="row">big</th><td>3</td><td>0.500</td><td>yes</td><td>2</td><td>1</td></tr>' in page
     assert "<dt>labels</dt><dd>2</dd>" in page

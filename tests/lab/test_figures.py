@@ -19,10 +19,17 @@ from fuselearn.lab.figures import (
     rank_against_noise,
     score_against_noise,
 )
-from fuselearn.lab.statistics import aligned_posthoc, average_ranks, friedman_posthoc, score_table
+from fuselearn.lab.statistics import aligned_posthoc, average_ranks, friedman_posthoc
 
 METHODS = ["KFHE", "AdaBoost", "Bagging", "CART"]
 NOISE = [0.0, 0.05, 0.1, 0.15, 0.2]
+
+
+def table_of(scores, noise):
+    """Return the scores of one level, datasets by methods in order of appearance."""
+    level = scores[scores["noise"] == noise]
+    table = level.pivot(index="dataset", columns="method", values="score")
+    return table.loc[level["dataset"].unique(), level["method"].unique()]
 
 
 @pytest.fixture
@@ -75,7 +82,7 @@ def test_rank_against_noise_shows_average_ranks(scores):
     assert list(lines) == METHODS
     assert_allclose(lines["KFHE"].get_xdata(), NOISE)
     for method, line in lines.items():
-        ranks = [average_ranks(score_table(scores, noise=noise), digits=4)[method] for noise in NOISE]
+        ranks = [average_ranks(table_of(scores, noise), digits=4)[method] for noise in NOISE]
         assert_allclose(line.get_ydata(), ranks)
     last = {method: line.get_ydata()[-1] for method, line in lines.items()}
     assert [text.get_text() for text in figure.legends[0].get_texts()] == sorted(METHODS, key=last.get)
@@ -190,7 +197,7 @@ def test_bars_that_overlap_lie_on_different_levels():
 
 
 def test_the_diagram_takes_aligned_ranks_and_says_so(scores):
-    result = aligned_posthoc(score_table(scores, noise=0.1))
+    result = aligned_posthoc(table_of(scores, 0.1))
     axes = critical_difference(result).axes[0]
     assert "aligned" in axes.get_xlabel()
     low, high = axes.get_xlim()
@@ -271,7 +278,7 @@ def test_a_method_looks_the_same_in_every_figure(scores, timed):
     for figure in [*figures, fit_time_against_score(timed)]:
         lines = lines_by_label(figure.axes[0])
         assert all(has_style(lines[method], styles[method]) for method in METHODS)
-    diagram = critical_difference(friedman_posthoc(score_table(scores, noise=0.1)))
+    diagram = critical_difference(friedman_posthoc(table_of(scores, 0.1)))
     marked = {line.get_marker(): line for line in diagram.axes[0].lines}
     assert all(has_style(marked[style.marker], style) for style in styles.values())
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from fuselearn._messages import format_seconds
-from fuselearn.lab.progress import Progress, progress_bar
+from fuselearn.lab.runner import Progress, progress_bar
 
 
 def test_the_time_left_follows_from_the_share_of_the_work():

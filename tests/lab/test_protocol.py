@@ -15,10 +15,11 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn.datasets import Dataset, load_dataset, make_digit_pairs
-from fuselearn.lab import Suite, Variant, derive_seed
+from fuselearn.lab import Suite, Variant
 from fuselearn.lab.methods import make_contenders
 from fuselearn.lab.protocol import corrupted, fit_tasks, make_folds, quietly, run_fit
 from fuselearn.lab.store import Cell
+from fuselearn.lab.suites import derive_seed
 
 SUITE = Suite("mine", ["iris"], ["Bayes"], noise=[0, 0.2], repeats=2, folds=5)
 NUMBERED = Suite("mine", ["numbered"], ["Memory"], noise=[0.2], repeats=1, folds=5)
@@ -215,6 +216,17 @@ def all_labels(fitted, X, Y):
     return DummyClassifier(strategy="constant", constant=np.ones(Y.shape[1], dtype=int)).fit(X, Y)
 
 
+class NoLabels(ClassifierMixin, BaseEstimator):
+    """Predict no label for any sample."""
+
+    def fit(self, X, Y):
+        self.n_labels_ = Y.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.zeros((len(X), self.n_labels_), dtype=int)
+
+
 class TestLabels:
     """Samples with any number of labels, and methods that share a fit."""
 
@@ -241,6 +253,16 @@ class TestLabels:
         assert forest.label_scores.index.tolist() == task.names.tolist()
         for score, mean in (("f1", "macro_f1"), ("auc", "auc")):
             assert forest.label_scores[score].mean() == pytest.approx(forest.scores[mean])
+
+    @pytest.mark.parametrize("zero_division", [0, 1])
+    def test_the_suite_chooses_the_f1_of_a_label_that_never_occurs(self, zero_division):
+        own = {"None": NoLabels()}
+        suite = Suite("labels", ["d"], ["None"], repeats=1, folds=2, task="multilabel", zero_division=zero_division)
+        labels = pd.DataFrame({"often": [0, 1] * 10, "never": [0] * 20})
+        data = {"d": Dataset(pd.DataFrame({"x": np.arange(20.0)}), labels, "d", "", "")}
+        [result] = run_fit(next(fit_tasks(suite, data, make_contenders(["None"], own, "multilabel"))))
+        assert result.label_scores["f1"].to_dict() == {"often": 0, "never": zero_division}
+        assert result.scores["macro_f1"] == zero_division / 2
 
     def test_methods_that_share_a_fit_have_its_seed_and_time(self, monkeypatch):
         fits = []

@@ -1,6 +1,7 @@
 """The report shows what the results are, in one file, for results of every shape."""
 
 import dataclasses
+import html
 import json
 import re
 import shutil
@@ -12,13 +13,13 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
-from fuselearn.lab import ResultStore, StoreError, Suite, write_report
+from fuselearn.lab import ResultStore, StoreError, Suite, run_suite, write_report
 from fuselearn.lab.figures import COLORS
-from fuselearn.lab.pages import inline_svg
-from fuselearn.lab.report import MOST_LABELS, collect, render
-from fuselearn.lab.scoring import SCORES
+from fuselearn.lab.report import MOST_LABELS, collect, inline_svg, render
 from fuselearn.lab.store import Cell, Result
+from fuselearn.lab.suites import SCORES
 
 CSS = (files("fuselearn.lab") / "templates" / "report.css").read_text(encoding="utf-8")
 VERSIONS = {"fuselearn": "0.1.0", "numpy": "2.0.0", "scikit_learn": "1.6.0", "python": "3.11.0"}
@@ -30,7 +31,9 @@ def better_kfhe(dataset, noise, method):
     return STRENGTH[method] - noise / 2
 
 
-def make_store(path, suite, truth=better_kfhe, *, fails=lambda cell: False, spread=0.01, skip=lambda cell: False):
+def make_store(
+    path, suite, truth=better_kfhe, *, fails=lambda cell: False, spread=0.01, skip=lambda cell: False, command=""
+):
     """Fill a store without training anything; the scores scatter around `truth`."""
     rng = np.random.default_rng(0)
     cells = [
@@ -54,7 +57,7 @@ def make_store(path, suite, truth=better_kfhe, *, fails=lambda cell: False, spre
         results.append(Result(cell, number, scores, seconds, 0.001, versions=VERSIONS))
     with ResultStore(path) as store:
         store.register(suite, {method: f"{method}Classifier()" for method in suite.methods})
-        store.add(suite.name, results, run=store.start_run(suite.name, jobs=1))
+        store.add(suite.name, results, run=store.start_run(suite.name, jobs=1, command=command))
     return path
 
 
@@ -62,17 +65,17 @@ def suite_of(n_datasets, noise=(0.0, 0.1, 0.2), methods=METHODS, **more):
     return Suite("mine", [f"data{i}" for i in range(n_datasets)], methods, noise=noise, repeats=1, folds=3, **more)
 
 
-def page_of(path, suite, *, figures=False, label_scores=None, command="", **more):
+def page_of(path, suite, *, figures=False, label_scores=None, control=None, **more):
     """Make a page, most often without figures, which take seconds."""
     path.mkdir(exist_ok=True)
     with ResultStore(make_store(path / "results.db", suite, **more)) as store:
-        material = collect(store)
+        material = collect(store, control=control)
     if label_scores is not None:
         material = dataclasses.replace(material, label_scores=label_scores)
     if figures:
-        return render(material, command=command)
+        return render(material)
     with patch("fuselearn.lab.report.draw", return_value=[]):
-        return render(material, command=command)
+        return render(material)
 
 
 def text_of(page):
@@ -142,9 +145,9 @@ def test_every_shape_of_results_can_be_drawn(tmp_path):
 
 def test_one_dataset_is_compared_over_its_folds(tmp_path):
     text = text_of(page_of(tmp_path, dataclasses.replace(suite_of(1), repeats=3, folds=5)))
-    assert "corrected resampled t-test with Finner's correction for all pairs, 15 folds" in text
+    assert "corrected resampled t-test of the mean scores with Finner's correction for all pairs, 15 folds" in text
     assert "Friedman" not in text
-    assert "over folds that share training samples" in text
+    assert "Mean scores, of which the p-values are" in text
 
 
 def test_failures_are_listed_plainly(tmp_path):
@@ -177,19 +180,57 @@ def test_tables_are_colored_by_rank(tmp_path):
     ]
 
 
-def test_pairs_and_intervals_are_those_of_the_comparison(tmp_path):
+def test_pairs_and_ranks_are_those_of_the_comparison(tmp_path):
     page = page_of(tmp_path, suite_of(12, noise=[0]), spread=0)
     rows = re.findall(r'<tr><th scope="row">(\w+)</th><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>', page)
     assert ("Bagging", "12 / 0 / 0", "+0.030", "0.021") in rows
     assert ("CART", "12 / 0 / 0", "+0.100", "&lt;0.0001") in rows
-    assert "<td>1.00–1.00</td>" in page
+    assert "<td>0.9000</td><td>1.00</td></tr>" in page
 
 
 def test_how_to_run_it_again(tmp_path):
     text = text_of(page_of(tmp_path, suite_of(2), command="fuselearn compare 'my file.csv'"))
     assert "fuselearn compare 'my file.csv'" in text
+    assert "run_suite" not in text
     assert "fuselearn 0.1.0, numpy 2.0.0, scikit-learn 1.6.0, python 3.11.0" in text
     assert "KFHEClassifier()" in text
+
+
+def test_the_code_of_a_suite_written_in_python_runs(tmp_path):
+    suite = Suite("mine", ["iris"], ["cart", "Bayes"], noise=[0, 0.1], repeats=1, folds=3, seed=4)
+    run_suite(suite, tmp_path / "first.db", estimators={"Bayes": GaussianNB()}, progress=None)
+    page = write_report(tmp_path / "first.db", tmp_path / "report.html").read_text(encoding="utf-8")
+    code = html.unescape(re.search(r"<pre><code>(.*?)</code>", page, re.DOTALL).group(1))
+    assert "GaussianNB()" in code
+    exec(code.replace("results.db", str(tmp_path / "again.db")), {"GaussianNB": GaussianNB})
+    with ResultStore(tmp_path / "first.db") as first, ResultStore(tmp_path / "again.db") as again:
+        assert first.suite() == again.suite()
+        assert first.results()["macro_f1"].equals(again.results()["macro_f1"])
+
+
+def test_every_level_shows_the_control_or_the_overall_best(tmp_path):
+    def overtaken(dataset, noise, method):
+        return STRENGTH[method] - noise * {"KFHE": 0.1, "Bagging": 0.6, "CART": 0.1}[method]
+
+    suite = suite_of(12, noise=[0, 0.1, 0.2])
+    page = page_of(tmp_path, suite, truth=overtaken, spread=0)
+    assert set(re.findall(r'caption">(\w+) against each', page)) == {"KFHE"}
+    chosen = page_of(tmp_path / "chosen", suite, truth=overtaken, spread=0, control="Bagging")
+    assert set(re.findall(r'caption">(\w+) against each', chosen)) == {"Bagging"}
+    assert "for the pairs with Bagging" in text_of(chosen)
+
+
+def test_too_few_folds_are_said(tmp_path):
+    text = text_of(page_of(tmp_path, dataclasses.replace(suite_of(1, noise=[0]), folds=2)))
+    assert "by 2 folds alone; a test needs at least 5 folds." in text
+    assert "No p-values: a test needs at least 5 folds." in text
+
+
+def test_the_convention_of_f1_stands_beside_the_number(tmp_path):
+    for zero_division, said in ((0, "has an F1 of 0, as in scikit-learn"), (1, "has an F1 of 1, as in many papers")):
+        suite = suite_of(2, noise=[0], task="multilabel", zero_division=zero_division)
+        assert said in text_of(page_of(tmp_path / str(zero_division), suite))
+    assert "has an F1 of 0." in text_of(page_of(tmp_path / "classes", suite_of(2, noise=[0])))
 
 
 def test_bad_sources_are_refused(tmp_path):

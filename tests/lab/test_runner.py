@@ -11,7 +11,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.datasets import DatasetError
-from fuselearn.lab import ResultStore, RunError, StoreError, Suite, derive_seed, run_suite, table_suite
+from fuselearn.lab import ResultStore, RunError, StoreError, Suite, run_suite, table_suite
+from fuselearn.lab.suites import derive_seed
 
 SUITE = Suite("mine", ["iris", "wine"], ["Tree", "Guess"], noise=[0, 0.1], repeats=2, folds=3, seed=4)
 MODELS = {
@@ -173,6 +174,13 @@ def test_a_failing_method_is_recorded_and_tried_again_on_request(tmp_path):
         Moody.cured = False
     assert (outcome.added, outcome.kept, outcome.failures) == (3, 9, 0)
     assert table(path)["error"].isna().all()
+
+
+def test_a_method_that_always_fails_is_named_at_the_end(tmp_path):
+    suite = Suite("moody", ["wine"], ["Moody", "Guess"], repeats=1, folds=3)
+    with pytest.warns(UserWarning, match="Every fit of the method Moody failed: ArithmeticError: 13 columns"):
+        outcome = run(tmp_path / "results.db", suite, estimators={"Moody": Moody(), **MODELS})
+    assert list(outcome.failed_methods) == ["Moody"]
 
 
 def test_a_dying_worker_is_told_in_a_sentence(tmp_path):

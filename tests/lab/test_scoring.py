@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fuselearn.lab.scoring import SCORES, calibration_error, score_classes, score_labels
+from fuselearn.lab.protocol import calibration_error, score_classes, score_labels
+from fuselearn.lab.suites import SCORES
 
 N_CLASSES = 4
 classes = st.integers(0, N_CLASSES - 1)
@@ -68,7 +69,8 @@ def test_scores_of_labels_by_hand():
     truth = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0]]
     predicted = [[1, 0, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0]]
     scores = score_labels(truth, predicted, np.full((4, 3), 0.5))
-    assert scores["macro_f1"] == pytest.approx((0.5 + 1 + 1) / 3)  # the third label is nowhere, and counts as 1
+    assert scores["macro_f1"] == pytest.approx((0.5 + 1 + 0) / 3)  # the third label is nowhere
+    assert score_labels(truth, predicted, zero_division=1)["macro_f1"] == pytest.approx((0.5 + 1 + 1) / 3)
     assert scores["micro_f1"] == pytest.approx(6 / 8)
     assert scores["accuracy"] == 0.5
     assert scores["hamming_loss"] == pytest.approx(2 / 12)

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from fuselearn.lab import ResultStore, StoreError, Suite
-from fuselearn.lab.scoring import SCORES
 from fuselearn.lab.store import Cell, Result
+from fuselearn.lab.suites import SCORES
 
 SUITE = Suite("mine", ["iris", "wine"], ["CART", "KFHE"], noise=[0, 0.1], repeats=2, folds=3)
 SETTINGS = {"CART": "CARTClassifier()", "KFHE": "KFHEClassifier()"}
@@ -134,7 +134,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
 
 def test_a_store_of_another_format_is_refused(store):
     store._pragma("user_version = 5")
-    with pytest.raises(StoreError, match="has format 5; this version of fuselearn reads format 6"):
+    with pytest.raises(StoreError, match="has format 5; this version of fuselearn reads format 7"):
         ResultStore(store.path)
 
 

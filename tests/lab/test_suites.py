@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from fuselearn.datasets import DatasetError, load_dataset
-from fuselearn.lab import DEMO, Suite, derive_seed, table_suite
+from fuselearn.lab import Suite, Table, table_suite
 from fuselearn.lab.methods import make_method
-from fuselearn.lab.suites import USUAL_METHODS
+from fuselearn.lab.suites import DEMO, USUAL_METHODS, derive_seed
 
 
 def make(**changes):
@@ -42,7 +42,7 @@ def test_the_usual_methods_exist(task):
         ({"noise": []}, "noise must hold fractions"),
         ({"noise": ["a"]}, "noise must be a list of fractions"),
         ({"noise": [0, 0.0]}, "noise must name every level once"),
-        ({"noise_kind": "loud"}, "noise_kind must be 'uniform' or"),
+        ({"noise_kind": "loud"}, "noise_kind must be 'uniform', 'pair'"),
         ({"noise_kind": "pair", "task": "multilabel"}, "noise_kind must be 'uniform' or 'forgotten'"),
         ({"folds": 1}, "folds must be at least 2, not 1"),
         ({"repeats": 0}, "repeats must be at least 1, not 0"),
@@ -59,7 +59,7 @@ def test_what_cannot_be_run_is_refused(changes, sentence):
 
 
 def test_seeds_are_the_same_in_every_process():
-    call = "from fuselearn.lab import derive_seed; print(derive_seed(0, 'iris', 0.1))"
+    call = "from fuselearn.lab.suites import derive_seed; print(derive_seed(0, 'iris', 0.1))"
     seen = {
         subprocess.run(
             [sys.executable, "-c", call], env={**os.environ, "PYTHONHASHSEED": salt}, capture_output=True,
@@ -174,3 +174,37 @@ def test_some_folds_may_be_left_out():
     suite = Suite("mine", ["iris"], ["cart"], repeats=2, folds=5, test_folds=2)
     assert suite.n_results == 4
     assert Suite.from_definition(suite.definition()) == suite
+
+
+def write_fruit(path, n_samples=18):
+    half = n_samples // 2
+    path.write_text("weight,kind\n" + "150,apple\n" * half + "120,pear\n" * half)
+
+
+def test_several_tables_are_one_suite(tmp_path):
+    for name in ("b.csv", "a.csv"):
+        write_fruit(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("not a table")
+    suite = table_suite(tmp_path, "kind", methods=["cart"])
+    assert (suite.name, suite.datasets) == ("compare-a-b", ("a", "b"))
+    assert suite.load("b").n_classes == 2
+    assert table_suite([tmp_path / "b.csv", tmp_path / "a.csv"], "kind").datasets == ("b", "a")
+
+
+def test_tables_that_make_no_suite_are_refused(tmp_path):
+    write_fruit(tmp_path / "fruit.csv")
+    write_fruit(tmp_path / "few.csv", 4)
+    (tmp_path / "songs.csv").write_text("x,label:a,label:b\n" + "1,0,1\n2,1,0\n" * 9)
+    with pytest.raises(DatasetError, match="'few' must have at least two classes"):
+        table_suite([tmp_path / "fruit.csv", tmp_path / "few.csv"], "kind")
+    songs = Table.of(tmp_path / "songs.csv", labels=["label:a", "label:b"])
+    with pytest.raises(DatasetError, match="'fruit' has classes and 'songs' has labels"):
+        table_suite([Table.of(tmp_path / "fruit.csv", "kind"), songs])
+    with pytest.raises(DatasetError, match="at least one file"):
+        table_suite([])
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(DatasetError, match=r"The folder .*empty has no table: \.csv"):
+        table_suite(empty)
+    with pytest.raises(ValueError, match=r"zero_division must be 0 or 1; got 0\.5"):
+        Suite("mine", ["iris"], ["cart"], zero_division=0.5)

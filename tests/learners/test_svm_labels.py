@@ -144,3 +144,27 @@ def test_numbers_that_are_none(value, form, learner):
     for call in (lambda: bind(SVMClassifier(), form(bad)), lambda: learner.prepare(form(bad))):
         with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
             call()
+
+
+@pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
+def test_missing_numbers_become_medians_with_a_mark(as_table):
+    gaps = np.array([[1.0, 5.0, np.nan], [np.nan, 7.0, np.nan], [3.0, 0.0, np.nan], [8.0, 0.0, np.nan]])
+    encoder = NumberEncoder(impute=True)
+    dense = (lambda table: table.toarray()) if as_table is sparse.csr_array else np.asarray
+    learned = dense(encoder.fit_transform(as_table(gaps)))
+    np.testing.assert_array_equal(learned[:, :3], [[1, 5, 0], [3, 7, 0], [3, 0, 0], [8, 0, 0]])
+    np.testing.assert_array_equal(learned[:, 3:], [[0, 1], [1, 1], [0, 1], [0, 1]])
+    new = dense(encoder.transform(as_table(np.array([[2.0, np.nan, 4.0]]))))
+    np.testing.assert_array_equal(new, [[2, 2.5, 4, 0, 0]])  # a feature without gaps in training has no mark
+    np.testing.assert_array_equal(encoder.columns_of(np.array([0, 1])), [0, 1, 3])
+
+
+def test_svms_learn_from_what_is_missing():
+    gaps = X.copy()
+    gaps[Y[:, 0] == 1, 0] = np.nan
+    with pytest.raises(ValueError, match=r"which support vector machines cannot take\. .*SVMClassifier\(impute=True\)"):
+        SVMClassifier().fit(gaps, Y[:, 0])
+    assert SVMClassifier(impute=True).fit(gaps, Y[:, 0]).score(gaps, Y[:, 0]) == 1.0
+    learner = bind(SVMClassifier(impute=True), gaps).restrict(np.array([0, 2]))
+    model = learner.train(label_target(Y), np.ones(70, dtype=np.int32), 0)
+    assert ((model.scores()[:, 0] > 0.5) == Y[:, 0]).all()

@@ -35,7 +35,7 @@ def score(name, truth, probabilities):
 
 class TestPredictions:
     def test_by_hand(self):
-        scores = multilabel_scores(TRUTH, PREDICTED)
+        scores = multilabel_scores(TRUTH, PREDICTED, empty=1.0)
         expected = {
             "macro_f1": (2 / 3 + 0 + 1 + 1) / 4,
             "micro_f1": 8 / (8 + 1 + 2),
@@ -49,7 +49,7 @@ class TestPredictions:
             "hamming_loss": 3 / 12,
         }
         assert {name: scores[name] for name in expected} == pytest.approx(expected)
-        assert multilabel_scores(TRUTH, PREDICTED, empty=0.0)["macro_f1"] == pytest.approx((2 / 3 + 0 + 0 + 1) / 4)
+        assert multilabel_scores(TRUTH, PREDICTED)["macro_f1"] == pytest.approx((2 / 3 + 0 + 0 + 1) / 4)
 
     @pytest.mark.parametrize("empty", [0.0, 0.5, 1.0])
     def test_only_what_is_neither_true_nor_predicted_is_empty(self, empty):
@@ -65,17 +65,26 @@ class TestPredictions:
     @given(table=tables)
     def test_as_scikit_learn(self, table):
         truth, predicted, _ = table
-        scores, empty = multilabel_scores(truth, predicted), multilabel_scores(truth, predicted, empty=0.0)
+        scores, perfect = multilabel_scores(truth, predicted), multilabel_scores(truth, predicted, empty=1.0)
         for kind, average in (("macro", "macro"), ("micro", "micro"), ("example", "samples")):
             for name in ("f1", "jaccard", "precision", "recall"):
                 metric = getattr(metrics, f"{name}_score")
                 expected = metric(truth, predicted, average=average, zero_division=0.0)
-                assert empty[f"{kind}_{name}"] == pytest.approx(expected)
+                assert scores[f"{kind}_{name}"] == pytest.approx(expected)
                 if name in ("f1", "jaccard"):
                     expected = metric(truth, predicted, average=average, zero_division=1.0)
-                    assert scores[f"{kind}_{name}"] == pytest.approx(expected)
+                    assert perfect[f"{kind}_{name}"] == pytest.approx(expected)
         assert scores["hamming_loss"] == pytest.approx(metrics.hamming_loss(truth, predicted))
         assert scores["subset_accuracy"] == pytest.approx(metrics.accuracy_score(truth, predicted))
+
+    def test_rare_labels_count_as_in_scikit_learn(self):
+        rng = np.random.default_rng(0)
+        truth, predicted = rng.random((2, 80, 60)) < 0.01
+        assert not (truth | predicted).any(axis=0).all()
+        scores = multilabel_scores(truth, predicted)
+        for kind, average in (("macro", "macro"), ("micro", "micro"), ("example", "samples")):
+            expected = metrics.f1_score(truth, predicted, average=average, zero_division=0)
+            assert scores[f"{kind}_f1"] == pytest.approx(expected)
 
     def test_labels_in_another_order_are_not_compared(self):
         """Column by column, perfect predictions would score 0.5."""

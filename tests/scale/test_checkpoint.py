@@ -59,11 +59,13 @@ def test_a_lost_fit_is_resumed_to_the_same_model(tmp_path, monkeypatch, n_grown,
     assert len(n_grown) == n_before
 
 
-def test_discarded_trees_of_kfhe_are_found_again(tmp_path):
+@pytest.mark.parametrize("reset", ["training", "out-of-bag"])
+def test_discarded_trees_of_kfhe_are_found_again(tmp_path, reset):
     noise, stump = RNG.integers(0, 2, 120), CARTClassifier(max_depth=1)
-    whole = KFHEClassifier(stump, 30, sampling="poisson", random_state=1).fit(X, noise)
+    whole = KFHEClassifier(stump, 30, sampling="poisson", reset=reset, random_state=1).fit(X, noise)
     assert len(whole.resets_) > 0
-    model = DiskEnsemble(clone(whole).set_params(callback=lose_at(whole.resets_[-1])), checkpoint=tmp_path)
+    last = min(whole.resets_[-1], 30)
+    model = DiskEnsemble(clone(whole).set_params(callback=lose_at(last)), checkpoint=tmp_path)
     with pytest.raises(LostError):
         model.fit(X, noise)
     resumed = model.set_params(estimator__callback=None).fit(X, noise)

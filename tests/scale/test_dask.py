@@ -56,6 +56,16 @@ def assert_same(model, *samples):
     assert digest(model.estimator_.set_params(callback=None)) == digest(local)
 
 
+@pytest.mark.parametrize("given", [True, False])
+def test_the_score_takes_what_fit_takes(client, samples, given):
+    model = DaskEnsemble(KFHE, client=client if given else None).fit(*divide(7, *samples))
+    expected = model.estimator_.score(*samples)
+    assert expected != model.estimator_.score(*samples[:2])
+    for parts in (divide(7, *samples), as_arrays(7, *samples)):
+        assert model.score(*parts) == pytest.approx(expected)
+    assert model.score(*samples) == expected
+
+
 @pytest.mark.parametrize(("estimator", "n_parts"), CASES)
 def test_any_partitioning_gives_the_local_model(client, samples, estimator, n_parts):
     X, y, weights = samples

@@ -58,6 +58,7 @@ def test_files_of_arrays_are_mapped_into_memory(samples, tmp_path):
     model = DiskEnsemble(KFHE).fit(files[0], str(files[1]), files[2])
     assert_same(model, *samples)
     np.testing.assert_array_equal(model.predict_proba(files[0]), model.predict_proba(samples[0]))
+    assert model.score(*files) == pytest.approx(model.score(*samples))
     mapped = np.load(files[0], mmap_mode="r")
     assert_same(model.fit(mapped, *samples[1:]), *samples)
     np.testing.assert_array_equal(model.predict(mapped), model.predict(samples[0]))
@@ -72,6 +73,9 @@ def test_parquet_files_with_texts_categories_and_missing_values(frame, tmp_path,
         model = DiskEnsemble(kind(**SMALL)).fit(X, "label", "weight")
         assert_same(model, features, frame["label"], frame["weight"])
         np.testing.assert_array_equal(model.predict(X), model.predict(features))
+        assert model.score(X, "label") == pytest.approx(model.score(features, frame["label"]))
+        expected = model.score(features, frame["label"], frame["weight"])
+        assert model.score(X, "label", "weight") == pytest.approx(expected)
     assert list(model.feature_names_in_) == list(features.columns)
 
 

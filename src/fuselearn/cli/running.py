@@ -69,13 +69,13 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
         with ResultStore(path) as store:
             try:
-                run_suite(suite, store, n_jobs=jobs)
+                run_suite(suite, store, n_jobs=jobs, command=command)
             except StoreError as error:
                 leave(f"{error} Use --fresh to discard the old results.", WRONG_USE)
             material = collect(store, suite.name)
         material.summary.round(6).to_csv(summary, index=False, lineterminator="\n")
         print_scores(material, metric)
-        report.write_text(render(material, command=command), encoding="utf-8")
+        report.write_text(render(material), encoding="utf-8")
     if material.results["macro_f1"].isna().all():
         leave(f"Every method failed; the errors are listed in {report}.", FAILED)
     typer.echo(f"Report written to {report.resolve()}")
@@ -128,8 +128,8 @@ def _methods_table(summary: pd.DataFrame, methods: list[str], metric: str) -> Ta
     from rich.markup import escape
     from rich.table import Table
 
-    from fuselearn.lab.pages import format_percent
-    from fuselearn.lab.scoring import LOSSES, name_score
+    from fuselearn.lab.report import format_percent, name_score
+    from fuselearn.lab.suites import LOSSES
 
     (dataset,) = summary["dataset"].unique()
     called = name_score(metric)
@@ -150,7 +150,7 @@ def _datasets_table(material: Material, methods: list[str]) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from fuselearn.lab.pages import format_percent
+    from fuselearn.lab.report import format_percent
 
     noisy = bool((material.summary["noise"] > 0).any())
     table = Table(title="Macro F1 and rank", title_justify="left")

@@ -206,20 +206,10 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         matplotlib.figure.Figure
         """
         check_is_fitted(self)
-        from matplotlib.figure import Figure
+        from fuselearn.ensembles.trace import draw_members
 
-        names = [report.name for report in self.members_]
-        figure = Figure(figsize=(7.0, 1.2 + 0.3 * len(names)), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
-        left.barh(names, [report.weight for report in self.members_], color="#1f77b4")
-        left.set_xlabel("weight")
-        left.invert_yaxis()
-        right.plot([report.error for report in self.members_], names, "o", color="#444444")
-        right.set_xlabel("mean squared error, held-out samples")
-        for axes in (left, right):
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.grid(axis="x", alpha=0.3)
-        return figure
+        names, weights, errors = zip(*((one.name, one.weight, one.error) for one in self.members_), strict=True)
+        return draw_members(names, weights, errors, "weight")
 
     @reset_on_failure
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **params: Any) -> Self:

@@ -4,7 +4,8 @@ ARFF is the format of Weka and, with additions, of the multi-label tools Mulan a
 the labels in an XML file next to the ARFF file; MEKA writes ``-C n`` into the name of the relation: the
 first n attributes are labels, or the last n if n is negative.
 
-SciPy's reader knows neither sparse samples nor text; scikit-learn's is private and does not name the line of a mistake.
+SciPy's reader knows neither sparse samples nor text; liac-arff has had no release since 2020, and its messages name
+neither the file nor the attribute.
 """
 
 from __future__ import annotations
@@ -70,21 +71,29 @@ class ArffTable:
         Number of samples.
     """
 
-    def __init__(
-        self, path: Path, relation: str, attributes: list[_Attribute], samples: list[Sample], lines: list[int]
-    ) -> None:
-        self.path, self.relation, self.n_rows = path, relation, len(samples)
+    def __init__(self, path: Path, relation: str, attributes: list[_Attribute]) -> None:
+        self.path, self.relation, self.n_rows = path, relation, 0
         self.columns = [attribute.name for attribute in attributes]
         self._attributes = dict(zip(self.columns, attributes, strict=True))
-        self._samples, self._lines = samples, lines
-        self._is_sparse = bool(samples) and all(isinstance(sample, dict) for sample in samples)
-        if self._is_sparse:  # the entries of all samples, sorted by attribute
-            entries: Any = [(place, row) for row, sample in enumerate(samples) for place in sample]
-            places, rows = np.array(entries, dtype=np.intp).reshape(-1, 2).T
-            order = np.argsort(places, kind="stable")
-            cells = [cell for sample in samples for cell in sample.values()]  # type: ignore[union-attr]
-            self._rows, self._cells = rows[order], [cells[k] for k in order.tolist()]
-            self._starts = np.searchsorted(places[order], np.arange(len(attributes) + 1)).tolist()
+        self._lines: list[int] = []
+        self._is_sparse = True
+        # For each attribute, the samples that give a value for it, and the values.
+        self._rows: list[list[int]] = [[] for _ in attributes]
+        self._cells: list[list[Cell]] = [[] for _ in attributes]
+
+    def append(self, sample: Sample, line: int) -> None:
+        """Append the sample of a line."""
+        if isinstance(sample, dict):
+            for place, cell in sample.items():
+                self._rows[place].append(self.n_rows)
+                self._cells[place].append(cell)
+        else:
+            self._is_sparse = False
+            for rows, cells, cell in zip(self._rows, self._cells, sample, strict=True):
+                rows.append(self.n_rows)
+                cells.append(cell)
+        self._lines.append(line)
+        self.n_rows += 1
 
     def frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
         """Return attributes, all by default, as numbers, categories with the declared values, or text."""
@@ -93,33 +102,28 @@ class ArffTable:
 
     def fits_matrix(self, names: Sequence[str]) -> bool:
         """Return whether samples are sparse and the named attributes are numbers, or 0 and 1."""
-        return self._is_sparse and all(self._attributes[name].is_number for name in names)
+        return self._is_sparse and self.n_rows > 0 and all(self._attributes[name].is_number for name in names)
 
     def matrix(self, names: Sequence[str]) -> sparse.csr_array:
         """Return attributes of sparse samples as a sparse matrix, where `fits_matrix` allows it."""
         attributes = [self._attributes[name] for name in names]
         given = [self._given(attribute) for attribute in attributes]
         numbers = [self._numbers(attribute, *each) for attribute, each in zip(attributes, given, strict=True)]
-        rows, ends = np.concatenate([rows for rows, _ in given]), np.cumsum([0, *map(len, numbers)])
+        rows = np.fromiter((row for rows, _ in given for row in rows), dtype=np.intp)
+        ends = np.cumsum([0, *map(len, numbers)])
         matrix = sparse.csc_array((np.concatenate(numbers), rows, ends), shape=(self.n_rows, len(names)))
         matrix.eliminate_zeros()
         return matrix.tocsr()
 
-    def _given(self, attribute: _Attribute) -> tuple[Any, list[Cell]]:
+    def _given(self, attribute: _Attribute) -> tuple[list[int], list[Cell]]:
         """Return the samples that give a value for an attribute, all unless they are sparse, and the values."""
-        place, default = attribute.position, attribute.default
-        rows: Any = range(self.n_rows)
-        if self._is_sparse:
-            span = slice(self._starts[place], self._starts[place + 1])
-            rows, cells = self._rows[span], self._cells[span]
-        else:
-            cells = [each.get(place, default) if isinstance(each, dict) else each[place] for each in self._samples]
+        rows, cells = self._rows[attribute.position], self._cells[attribute.position]
         if attribute.kind == "nominal" and not set(cells) <= {*attribute.values, None}:
             row, cell = next(each for each in zip(rows, cells, strict=True) if each[1] not in {*attribute.values, None})
             raise self._refusal(attribute, row, cell, "not among its declared values")
         return rows, cells
 
-    def _numbers(self, attribute: _Attribute, rows: Any, cells: list[Cell]) -> npt.NDArray[np.float64]:
+    def _numbers(self, attribute: _Attribute, rows: list[int], cells: list[Cell]) -> npt.NDArray[np.float64]:
         numbers = []
         for row, cell in zip(rows, cells, strict=True):
             try:
@@ -161,11 +165,10 @@ def read_arff(file: BinaryIO, path: Path, encoding: str = "utf-8") -> ArffTable:
     """
     lines = _number_lines(file, encoding)
     relation, attributes = _read_header(lines, path)
-    numbers, samples = [], []
+    table = ArffTable(path, relation, attributes)
     for number, text in lines:
-        numbers.append(number)
-        samples.append(_read_sample(text, len(attributes), f"Line {number} of {path}"))
-    return ArffTable(path, relation, attributes, samples, numbers)
+        table.append(_read_sample(text, len(attributes), f"Line {number} of {path}"), number)
+    return table
 
 
 def read_attribute_names(file: BinaryIO, path: Path, encoding: str = "utf-8") -> list[str]:

@@ -2,7 +2,8 @@
 
 Files say little about their columns. A number column with the word "unknown" in it is text to every reader, and so are
 dates; a customer number is a number. Here the cells decide, by a few rules that can be explained to the user. skrub's
-Cleaner neither drops identifiers and free text nor reads "unknown" among numbers, and keeps dates as dates.
+Cleaner keeps identifiers and free text, needs a list of the words for missing numbers, and leaves dates as dates; and
+model files hold no estimators but those of fuselearn and scikit-learn.
 """
 
 from __future__ import annotations
@@ -351,8 +352,8 @@ def warn_of_labels(names: Sequence[str]) -> None:
     """Warn that columns are left out because they look like labels."""
     if names:
         warnings.warn(
-            f"Columns that look like labels are no features unless TableCleaner(keep=...) names them: "
-            f"{name_columns(names)}.",
+            f"Columns that look like labels are no features, unless they are named (TableCleaner(keep=...), or --keep "
+            f"on the command line): {name_columns(names)}.",
             stacklevel=3,
         )
 

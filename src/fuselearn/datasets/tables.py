@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -173,13 +174,13 @@ def find_target(table: Table, target: str | None, labels: Labels | None) -> Targ
 def choose_label_columns(columns: Sequence[str], labels: Labels, path: Path) -> TargetColumns:
     """Return the label columns that the argument of `read_table` names; `path` is the file of the table."""
     columns = list(columns)
-    if isinstance(labels, int):
+    if isinstance(labels, Integral):
         if str(labels) in columns:
             raise DatasetError(
                 f"labels={labels} may mean the first {labels} columns of {path} or its column {str(labels)!r}; pass "
                 f"the names of the label columns, ['{labels}'] for that one ('{labels},' on the command line)."
             )
-        return _at_end(columns, labels, path)
+        return _at_end(columns, int(labels), path)
     if is_label_file(labels):
         return _listed(read_mulan_labels(Path(labels)), columns, str(labels), path)  # type: ignore[arg-type]
     if not isinstance(labels, str):

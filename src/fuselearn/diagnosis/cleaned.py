@@ -17,7 +17,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, make_generator, seed_estimator
 from fuselearn.base import read_classes, read_weights, reset_on_failure, validate_rows
 from fuselearn.combine import FusedClassifier
-from fuselearn.diagnosis.judging import Folding, hold_out_classes, judge, rank, warn_of_unjudged
+from fuselearn.diagnosis.judging import Folding, hold_out_classes, judge, measure_skill, rank, warn_of_unjudged
 from fuselearn.learners.learner import Scores, Weights
 
 # Suspects with a smaller margin are often correct labels of samples that are hard to classify.
@@ -89,9 +89,6 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     Brodley, C. E. and Friedl, M. A. (1999). Identifying mislabeled training data. Journal of Artificial Intelligence
     Research 11, 131-167.
 
-    Northcutt, C. G., Jiang, L. and Chuang, I. L. (2021). Confident learning: estimating uncertainty in dataset labels.
-    Journal of Artificial Intelligence Research 70, 1373-1411.
-
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -104,7 +101,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     >>> round(tree.fit(X, noisy).score(X, y), 2)
     0.8
     >>> round(CleanedClassifier(tree, random_state=0).fit(X, noisy).score(X, y), 2)
-    0.96
+    0.89
     """
 
     def __init__(
@@ -249,13 +246,13 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         folding = Folding(self.cv, 1, None, self.n_jobs).checked()
         held_out = hold_out_classes(X, self.classes_, given, self.auditor, folding, rng)
         warn_of_unjudged(held_out.is_judged, self.classes_[given])
-        verdict = judge(held_out.probabilities, given, held_out.is_judged)
+        _, is_predictable = measure_skill(held_out.probabilities[held_out.is_judged], given[held_out.is_judged])
+        verdict = judge(held_out.probabilities, given, held_out.is_judged, is_predictable[given])
         order = rank(verdict.own, verdict.largest)
-        self.is_suspect_ = np.zeros(len(given), dtype=bool)
-        self.is_suspect_[order[: round(verdict.n_wrong)]] = True
+        self.is_suspect_ = verdict.is_suspect
         self.label_probability_ = verdict.own
         self.suggested_ = self.classes_[verdict.suggested]
-        self.noise_rate_ = verdict.n_wrong / np.count_nonzero(held_out.is_judged)
+        self.noise_rate_ = float(verdict.is_suspect.sum() / held_out.is_judged.sum())
         self.noise_matrix_ = verdict.noise
         if self.action == "reweight":
             return np.where(self.is_suspect_, verdict.own, 1.0)

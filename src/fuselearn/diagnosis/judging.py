@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from fuselearn._parameters import check_whole_number, seed_estimator
@@ -23,6 +23,7 @@ from fuselearn.combine.fused import default_members
 from fuselearn.combine.members import Member, predict_outside
 from fuselearn.fusion import Problem
 from fuselearn.fusion.held_out import Splits, average_held_out, call_splitter, held_out_samples, hold_out
+from fuselearn.fusion.members import sharpen
 from fuselearn.learners import label_target
 from fuselearn.learners.learner import Scores
 
@@ -33,6 +34,13 @@ Flags = npt.NDArray[np.bool_]
 MEMBERS = ("forest_leaf3", "extra_trees_leaf3", "svm")
 N_ESTIMATORS = 50
 N_FOLDS = 5
+
+# By so many standard errors must a class be predicted better than by its frequency: one-sided, 5 %.
+SIGNIFICANCE = 1.64
+EXPONENTS = np.concatenate([np.geomspace(0.1, 1.0, 8), np.geomspace(1.0, 3.0, 7)[1:]])
+# Few samples must not turn luck into wrong labels: |log b| costs so much of the logarithm of the likelihood.
+COST_OF_SHARPNESS = 2.0
+N_STEPS = 20
 
 
 class HeldOut(NamedTuple):
@@ -84,7 +92,8 @@ class Folding(NamedTuple):
             with warnings.catch_warnings():  # classes with fewer samples than folds
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
                 n_folds = self.cv or N_FOLDS
-                return [one for seed in self.seeds(rng) for one in make(n_folds, random_state=seed).split(X, y)]
+                folds = [make(n_folds, random_state=seed) for seed in self.seeds(rng)]
+                return [one for splitter in folds for one in splitter.split(X, y, self.groups)]
         splits = call_splitter(self.cv, X, y, self.groups)
         n_missed = len(y) - len(held_out_samples(splits, len(y))[0])
         if n_missed:
@@ -115,10 +124,12 @@ def hold_out_classes(
     """
     if estimator is None and sparse.issparse(X):
         estimator = _linear_model()
-    if estimator is None and folding.has_number:
+    has_own_folds = estimator is None and folding.has_number and folding.groups is None
+    if has_own_folds:
         is_judged = np.bincount(given)[given] > 1
     else:
-        splits = folding.split(X, given, partial(StratifiedKFold, shuffle=True), rng)
+        kind = StratifiedKFold if folding.groups is None else StratifiedGroupKFold
+        splits = folding.split(X, given, partial(kind, shuffle=True), rng)
         is_judged = _is_class_inside(splits, given)
     if estimator is not None:
         member = Member("estimator", seed_estimator(clone(estimator), int(rng.integers(2**31)), unset_only=True))
@@ -130,9 +141,9 @@ def hold_out_classes(
     repeats = []
     for seed in folding.seeds(rng):
         members = [(one.name, one.estimator) for one in default_members(N_ESTIMATORS, seed, X) if one.name in MEMBERS]
-        cv = (folding.cv or FUSED_FOLDS) if folding.has_number else splits
+        cv = (folding.cv or FUSED_FOLDS) if has_own_folds else splits
         fused = FusedClassifier(members, cv=cv, random_state=seed, n_jobs=folding.n_jobs)
-        repeats.append(fused.hold_out(X, given, groups=folding.groups))
+        repeats.append(fused.hold_out(X, given))
     probabilities = np.mean(repeats, axis=0)
     return HeldOut(probabilities, is_judged & np.isfinite(probabilities).all(axis=1))
 
@@ -210,32 +221,23 @@ class Verdict(NamedTuple):
         The most likely other label.
     largest : array of shape (n_samples,)
         Its probability.
-    counts : array of shape (n_classes, n_classes)
-        Estimated number of judged samples by given and true class.
-    is_doubted : bool array of shape (n_samples,)
-        Whether another class is predicted confidently, and is more likely than the given one.
+    is_contradicted : bool array of shape (n_samples,)
+        Whether that is more likely than the given one.
+    is_suspect : bool array of shape (n_samples,)
+        The contradicted labels that are least likely, as many as are estimated to be wrong.
+    noise : array of shape (n_classes, n_classes)
+        Estimated probability that a class (row) is labeled as each class (column).
     """
 
     own: Scores
     suggested: ClassIndices
     largest: Scores
-    counts: Scores
-    is_doubted: npt.NDArray[np.bool_]
-
-    @property
-    def n_wrong(self) -> float:
-        """Estimated number of wrong labels."""
-        return float(self.counts.sum() - np.trace(self.counts))
-
-    @property
-    def noise(self) -> Scores:
-        """Estimated probability that a class (row) is labeled as each class (column)."""
-        truly = self.counts.sum(axis=0)[:, None]
-        # Labels of a class that is never predicted confidently tell nothing.
-        return np.where(truly > 0, self.counts.T / np.where(truly > 0, truly, 1.0), np.eye(len(truly)))
+    is_contradicted: Flags
+    is_suspect: Flags
+    noise: Scores
 
 
-def judge(probabilities: Scores, given: ClassIndices, is_judged: npt.NDArray[np.bool_]) -> Verdict:
+def judge(probabilities: Scores, given: ClassIndices, is_judged: Flags, is_predictable: Flags) -> Verdict:
     """Compare the given label of each sample with the most likely other one, and estimate which are wrong.
 
     Parameters
@@ -244,26 +246,26 @@ def judge(probabilities: Scores, given: ClassIndices, is_judged: npt.NDArray[np.
         For held-out samples.
     given : int array of shape (n_samples,)
         Class indices.
-    is_judged : bool array of shape (n_samples,)
+    is_judged, is_predictable : bool array of shape (n_samples,)
+        Whether a sample could be judged, and whether its label can be predicted at all; others are no suspects.
 
     Returns
     -------
     Verdict
     """
-    samples = np.arange(len(given))
+    samples, n_classes = np.arange(len(given)), probabilities.shape[1]
     others = probabilities.copy()
     others[samples, given] = -1.0
-    own, largest = probabilities[samples, given], others.max(axis=1)
-    reached = _reach(probabilities[is_judged], given[is_judged])
-    is_doubted = np.zeros(len(given), dtype=bool)
-    is_doubted[is_judged] = (reached.max(axis=1) >= 0) & (reached.argmax(axis=1) != given[is_judged])
-    return Verdict(
-        own=np.where(is_judged, own, np.nan),
-        suggested=others.argmax(axis=1),
-        largest=largest,
-        counts=count_confident(probabilities[is_judged], given[is_judged]),
-        is_doubted=is_doubted & (largest > own),
-    )
+    largest = others.max(axis=1)
+    own = np.where(is_judged, probabilities[samples, given], np.nan)
+    is_contradicted = largest > own
+    known = np.flatnonzero(is_judged & is_predictable)
+    is_suspect, noise = np.zeros(len(given), dtype=bool), np.eye(n_classes)
+    if len(known):
+        wrong, noise = separate_wrong_labels(probabilities[known], given[known])
+        ranked = rank(own, largest)
+        is_suspect[ranked[(is_contradicted & is_predictable)[ranked]][: round(wrong.sum())]] = True
+    return Verdict(own, others.argmax(axis=1), largest, is_contradicted, is_suspect, noise)
 
 
 def rank(own: npt.ArrayLike, largest: npt.ArrayLike) -> npt.NDArray[np.intp]:
@@ -271,8 +273,10 @@ def rank(own: npt.ArrayLike, largest: npt.ArrayLike) -> npt.NDArray[np.intp]:
     return np.lexsort((-np.asarray(largest), np.asarray(own)))  # NaN comes last
 
 
-def count_confident(probabilities: Scores, given: ClassIndices) -> Scores:
-    """Count samples by given and confidently predicted class, scaled to the number of samples of each given class.
+def measure_skill(probabilities: Scores, given: ClassIndices) -> tuple[Scores, Flags]:
+    """Compare the squared error of the probabilities of each class with that of its frequency.
+
+    The frequency is what remains of any probability if labels are independent of the features.
 
     Parameters
     ----------
@@ -283,32 +287,73 @@ def count_confident(probabilities: Scores, given: ClassIndices) -> Scores:
 
     Returns
     -------
-    array of shape (n_classes, n_classes)
-        Entry (i, j) estimates the number of samples labeled i whose true class is j.
+    skill : array of shape (n_classes,)
+        1 for perfect predictions, 0 or less if they are no better than the frequency.
+    is_predictable : bool array of shape (n_classes,)
+        Whether they are better by more than 1.64 standard errors.
 
     Examples
     --------
-    >>> p = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.1, 0.9], [0.2, 0.8], [0.9, 0.1]])
-    >>> count_confident(p, np.array([0, 0, 0, 1, 1, 1]))
-    array([[2., 1.],
-           [1., 2.]])
+    >>> measure_skill(np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]), np.array([0, 0, 1, 1]))
+    (array([0.96, 0.96]), array([ True,  True]))
+    >>> measure_skill(np.array([[0.9, 0.1], [0.1, 0.9], [0.1, 0.9], [0.9, 0.1]]), np.array([0, 0, 1, 1]))
+    (array([-0.64, -0.64]), array([False, False]))
+    """
+    truth = np.eye(probabilities.shape[1])[given]
+    chance = (truth.mean(axis=0) - truth) ** 2
+    gain = chance - (probabilities - truth) ** 2
+    mean, error = gain.mean(axis=0), gain.std(axis=0) / np.sqrt(len(given))
+    possible = chance.mean(axis=0)
+    return np.where(possible > 0, mean / np.where(possible > 0, possible, 1.0), 0.0), mean > SIGNIFICANCE * error
+
+
+def separate_wrong_labels(probabilities: Scores, given: ClassIndices) -> tuple[Scores, Scores]:
+    """Estimate the probability that each given label is wrong, and which class is labeled as which.
+
+    Labels are taken to follow P(label i | x) = sum_j q_j(x) T_ji, with q the probabilities of the correct classes, in
+    proportion to p^b, and T the noise matrix. Samples that are hard to predict need no T: q is uncertain there. Wrong
+    labels do, as they also occur where q is certain. For each b, T is fitted by expectation-maximization, with one
+    sample of each class added that is labeled correctly; b is the one with the largest log-likelihood less 2 |log b|.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+        For held-out samples.
+    given : int array of shape (n_samples,)
+        Class indices.
+
+    Returns
+    -------
+    wrong : array of shape (n_samples,)
+        Probability that the label is wrong.
+    noise : array of shape (n_classes, n_classes)
+        T.
+
+    Examples
+    --------
+    Correct labels of samples many of which are hard to predict, and the same with every fifth label wrong:
+
+    >>> rng = np.random.default_rng(0)
+    >>> correct = rng.dirichlet([0.5, 0.5], 2_000)
+    >>> classes = (rng.random(2_000) > correct[:, 0]).astype(int)
+    >>> labels = np.where(np.arange(2_000) % 5 == 0, 1 - classes, classes)
+    >>> [float(separate_wrong_labels(correct, given)[0].mean().round(2)) for given in (classes, labels)]
+    [0.02, 0.19]
     """
     n_classes = probabilities.shape[1]
-    sizes = np.bincount(given, minlength=n_classes)
-    reached = _reach(probabilities, given)
-    is_confident = reached.max(axis=1) >= 0
-    counts = np.zeros((n_classes, n_classes))
-    np.add.at(counts, (given[is_confident], reached.argmax(axis=1)[is_confident]), 1.0)
-    # Without any confident sample there is no evidence against the labels of a class.
-    counts[counts.sum(axis=1) == 0] = np.eye(n_classes)[counts.sum(axis=1) == 0]
-    return counts / counts.sum(axis=1, keepdims=True) * sizes[:, None]
-
-
-def _reach(probabilities: Scores, given: ClassIndices) -> Scores:
-    """Return the probabilities that are at least the mean of the samples labeled with that class; -1 for others."""
-    n_classes = probabilities.shape[1]
-    own = probabilities[np.arange(len(given)), given]
-    sizes = np.bincount(given, minlength=n_classes)
-    thresholds = np.full(n_classes, np.inf)  # there is no threshold for a class without samples
-    np.divide(np.bincount(given, weights=own, minlength=n_classes), sizes, out=thresholds, where=sizes > 0)
-    return np.where(probabilities >= thresholds, probabilities, -1.0)
+    truth = np.eye(n_classes)[given]
+    best = -np.inf
+    for exponent in EXPONENTS:
+        correct = sharpen(probabilities, exponent)
+        noise = np.full((n_classes, n_classes), 0.1 / n_classes) + 0.9 * np.eye(n_classes)
+        for _ in range(N_STEPS):
+            joint = correct * noise[:, given].T
+            counts = (joint / joint.sum(axis=1, keepdims=True)).T @ truth + np.eye(n_classes)
+            noise = counts / counts.sum(axis=1, keepdims=True)
+        joint = correct * noise[:, given].T
+        likelihood = np.log(joint.sum(axis=1)).sum() + np.log(np.diag(noise)).sum()
+        likelihood -= COST_OF_SHARPNESS * abs(np.log(exponent))
+        if likelihood > best:
+            best = likelihood
+            found = 1.0 - joint[np.arange(len(given)), given] / joint.sum(axis=1), noise
+    return found

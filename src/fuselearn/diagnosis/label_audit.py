@@ -20,6 +20,7 @@ from fuselearn.diagnosis.judging import (
     hold_out_classes,
     hold_out_labels,
     judge,
+    measure_skill,
     rank,
     warn_of_unjudged,
 )
@@ -35,17 +36,23 @@ class LabelAudit:
         All samples, the most doubtful first, with the index of ``y`` or ``X``, or numbered: the ``given`` label, the
         ``suggested`` one (the most likely other label), the ``probability`` of the given label, by which samples are
         sorted, and ``suggested_probability`` of the other one, both held-out, their
-        difference ``margin``, and whether the sample is a ``suspect``, one of the first ``n_wrong``. A sample that
+        difference ``margin``, and whether the sample is a ``suspect``; suspects come first. A sample that
         could not be judged, because no other sample has its label, comes last, with NaN for ``probability`` and
-        ``margin``. For an indicator matrix there is a row for each sample and label, and a column ``label``;
-        suspects come first.
+        ``margin``. For an indicator matrix there is a row for each sample and label, and a column ``label``.
     n_wrong : int
-        Estimated number of wrong labels, rounded; for an indicator matrix, the number of suspects.
+        Estimated number of wrong labels, the number of suspects.
     noise_matrix : DataFrame
         Estimated probability that a class (row) is labeled as each class (column), as for the ``transition`` of
-        :func:`~fuselearn.datasets.corrupt_labels`. For an indicator matrix there are two rows for each label, 0 and 1.
+        :func:`~fuselearn.datasets.corrupt_labels`. For an indicator matrix the classes are 0 and 1 of
+        all labels.
     probabilities : DataFrame
         Held-out probability of each class or label, in the order of the data.
+    predictability : DataFrame
+        For each class or label the number of its ``samples``; its ``skill``, the fraction by which the squared error of
+        its held-out probabilities is smaller than that of its frequency; whether it is ``predictable``, which is to say
+        whether that is significant; the number of given labels that are ``contradicted``, because another one is more
+        likely; and the number of ``suspects`` among them. The other contradicted labels are explained by samples that
+        are hard to predict.
 
     Examples
     --------
@@ -63,6 +70,7 @@ class LabelAudit:
     n_wrong: int
     noise_matrix: pd.DataFrame
     probabilities: pd.DataFrame
+    predictability: pd.DataFrame
 
     @property
     def suspects(self) -> pd.DataFrame:
@@ -76,8 +84,27 @@ class LabelAudit:
 
     def __str__(self) -> str:
         """Return the estimate as text."""
+        n_all, n_unpredictable = len(self.predictability), int((~self.predictability["predictable"]).sum())
+        of_what = ("labels", "label") if "label" in self.rows else ("classes", "class")
+        if n_unpredictable == n_all:
+            return f"nothing can be said about the labels: no {of_what[1]} is predicted better than by its frequency"
         fraction = self.n_wrong / len(self.rows)
-        return f"about {self.n_wrong} of {len(self.rows)} labels ({fraction:.1%}) are likely to be wrong"
+        text = f"about {self.n_wrong} of {len(self.rows)} labels ({fraction:.1%}) are likely to be wrong"
+        if n_unpredictable == 0:
+            return text
+        return f"{text}; nothing can be said about {n_unpredictable} of {n_all} {of_what[0]}, which cannot be predicted"
+
+    def describe(self) -> str:
+        """Return the estimate, what explains the other contradictions, and the table of the classes or labels.
+
+        Returns
+        -------
+        str
+        """
+        n_contradicted = int(self.predictability["contradicted"].sum())
+        text = f"{self}.\n{n_contradicted} labels are contradicted by the models; "
+        text += f"{n_contradicted - self.n_wrong} of these are explained by samples that are hard to predict.\n"
+        return text[0].upper() + text[1:] + self.predictability.round(3).to_string()
 
     def __repr__(self) -> str:
         """Return the estimate as text, without the tables."""
@@ -98,14 +125,17 @@ def audit_labels(
     """Rank samples by how doubtful their label is, according to models that were not trained on them.
 
     Each sample gets class probabilities p from models trained without it. Samples whose given label has the lowest
-    probability come first. How many labels are wrong is estimated by confident learning: a sample labeled i counts as
-    truly j if p(j) is at least the mean p(j) of the samples labeled j; if there are several such classes, the one with
-    the largest p(j). These counts, scaled to the number of samples of each given label, estimate how often j is
-    labeled i.
+    probability come first. Models contradict wrong labels, but also labels of samples that are hard to predict. So it
+    is estimated how many are wrong:
 
-    Each column of an indicator matrix is judged as a problem with the classes 0 and 1. A label is a suspect if the
-    other class is predicted as confidently as that, and is the more likely one: labels differ so much in how well they
-    can be predicted that the least likely ones would mostly be labels that are hard to predict.
+    - Where a class is not predicted significantly better than by its frequency, which is all that labels independent of
+      X allow, nothing can be said, and none of its labels is a suspect.
+    - Otherwise the given labels are taken to follow P(label i | x) = sum_j q_j(x) T_ji, with q in proportion to a power
+      of p, and T the probability that class j is labeled as i; power and T are those with the largest likelihood.
+      Contradictions where q is uncertain are explained by that; those where it is certain need T, as wrong labels occur
+      there, too. Wrong labels only of samples that are hard to predict cannot be told from these.
+
+    Each column of an indicator matrix is a problem with the classes 0 and 1; the power and T are those of all columns.
 
     Parameters
     ----------
@@ -124,7 +154,7 @@ def audit_labels(
     n_repeats : int, default=1
         Number of repeats with other folds, whose probabilities are averaged, unless ``cv`` is a splitter.
     groups : array of shape (n_samples,), optional
-        Group labels of the samples, for splitters that keep groups together.
+        Group labels of the samples, which are held out together: a sample is not judged by others of its group.
     random_state : int, RandomState or None, default=None
         Seed for the folds and the models.
     n_jobs : int or None, default=None
@@ -137,11 +167,6 @@ def audit_labels(
     See Also
     --------
     fuselearn.CleanedClassifier : Audit, drop the suspects, and fit again.
-
-    References
-    ----------
-    Northcutt, C. G., Jiang, L. and Chuang, I. L. (2021). Confident learning: estimating uncertainty in dataset labels.
-    Journal of Artificial Intelligence Research 70, 1373-1411.
 
     Examples
     --------
@@ -169,20 +194,30 @@ def audit_labels(
     classes, given = read_classes(y, table.shape[0])
     held_out = hold_out_classes(table, classes, given, estimator, folding, rng)
     warn_of_unjudged(held_out.is_judged, classes[given])
-    verdict = judge(held_out.probabilities, given, held_out.is_judged)
-    n_wrong = round(verdict.n_wrong)
+    skill, is_predictable = measure_skill(held_out.probabilities[held_out.is_judged], given[held_out.is_judged])
+    verdict = judge(held_out.probabilities, given, held_out.is_judged, is_predictable[given])
     return LabelAudit(
-        rows=_sort(_tabulate(verdict, given, classes, index), n_wrong),
-        n_wrong=n_wrong,
+        rows=_sort(_tabulate(verdict, given, classes, index)),
+        n_wrong=int(verdict.is_suspect.sum()),
         noise_matrix=_noise_matrix(verdict, classes),
         probabilities=pd.DataFrame(held_out.probabilities, index=index, columns=classes),
+        predictability=pd.DataFrame(
+            {
+                "samples": np.bincount(given, minlength=len(classes)),
+                "skill": skill,
+                "predictable": is_predictable,
+                "contradicted": np.bincount(given[verdict.is_contradicted], minlength=len(classes)),
+                "suspects": np.bincount(given[verdict.is_suspect], minlength=len(classes)),
+            },
+            index=pd.Index(classes, name="class"),
+        ),
     )
 
 
 def _audit_labels(
     X: Any, y: Any, estimator: BaseEstimator | None, folding: Folding, rng: np.random.Generator, index: Any
 ) -> LabelAudit:
-    """Audit an indicator matrix, each label as a problem of two classes."""
+    """Audit an indicator matrix, whose labels are problems of two classes."""
     from fuselearn.multilabel.labels import label_names, read_labels  # takes long to import
 
     Y = read_labels(y)
@@ -193,21 +228,33 @@ def _audit_labels(
     held_out = hold_out_labels(X, Y, estimator, folding, rng)
     if not held_out.is_judged.any():
         raise ValueError("No label of y can be judged: fewer than two samples have it, or lack it.")
-    parts, matrices = [], {}
-    for column, label in enumerate(labels):
-        positive, given = held_out.probabilities[:, column], Y[:, column].astype(np.int32)
-        verdict = judge(np.column_stack([1 - positive, positive]), given, held_out.is_judged[:, column])
-        rows = _tabulate(verdict, given, np.arange(2), index)
-        rows.insert(0, "label", label)
-        parts.append(rows.assign(suspect=verdict.is_doubted))
-        matrices[label] = _noise_matrix(verdict, np.arange(2))
-    rows = pd.concat(parts)
-    rows = rows.iloc[rank(rows["probability"], rows["suggested_probability"])]
+    n_samples, n_labels = Y.shape
+    positives = held_out.probabilities.T.ravel()  # all samples of a label follow each other
+    given, is_judged = Y.T.ravel().astype(np.int32), held_out.is_judged.T.ravel()
+    probabilities = np.column_stack([1 - positives, positives])
+    skill, is_predictable = np.zeros(n_labels), np.zeros(n_labels, dtype=bool)
+    for label in np.flatnonzero(held_out.is_judged.any(axis=0)):
+        own = np.arange(label * n_samples, (label + 1) * n_samples)[held_out.is_judged[:, label]]
+        skills, are_predictable = measure_skill(probabilities[own], given[own])
+        skill[label], is_predictable[label] = skills[1], are_predictable[1]
+    verdict = judge(probabilities, given, is_judged, np.repeat(is_predictable, n_samples))
+    rows = _tabulate(verdict, given, np.arange(2), np.tile(np.arange(n_samples) if index is None else index, n_labels))
+    rows.insert(0, "label", np.repeat(labels, n_samples))
     return LabelAudit(
-        rows=pd.concat([rows[rows["suspect"]], rows[~rows["suspect"]]]),
-        n_wrong=int(rows["suspect"].sum()),
-        noise_matrix=pd.concat(matrices, names=["label"]),
+        rows=_sort(rows),
+        n_wrong=int(verdict.is_suspect.sum()),
+        noise_matrix=_noise_matrix(verdict, np.arange(2)),
         probabilities=pd.DataFrame(held_out.probabilities, index=index, columns=labels),
+        predictability=pd.DataFrame(
+            {
+                "samples": Y.sum(axis=0, dtype=np.intp),
+                "skill": skill,
+                "predictable": is_predictable,
+                "contradicted": verdict.is_contradicted.reshape(n_labels, n_samples).sum(axis=1),
+                "suspects": verdict.is_suspect.reshape(n_labels, n_samples).sum(axis=1),
+            },
+            index=pd.Index(labels, name="label"),
+        ),
     )
 
 
@@ -219,16 +266,16 @@ def _tabulate(verdict: Verdict, given: npt.NDArray[np.int32], classes: npt.NDArr
             "probability": verdict.own,
             "suggested_probability": verdict.largest,
             "margin": verdict.own - verdict.largest,
+            "suspect": verdict.is_suspect,
         },
         index=index,
     )
 
 
-def _sort(rows: pd.DataFrame, n_wrong: int) -> pd.DataFrame:
-    """Put the most doubtful labels first, and mark them as suspects."""
-    ranked = rows.iloc[rank(rows["probability"], rows["suggested_probability"])].copy()
-    ranked["suspect"] = np.arange(len(ranked)) < n_wrong
-    return ranked
+def _sort(rows: pd.DataFrame) -> pd.DataFrame:
+    """Put suspects first, and the most doubtful labels first among these and among the others."""
+    ranked = rows.iloc[rank(rows["probability"], rows["suggested_probability"])]
+    return pd.concat([ranked[ranked["suspect"]], ranked[~ranked["suspect"]]])
 
 
 def _noise_matrix(verdict: Verdict, classes: npt.NDArray[Any]) -> pd.DataFrame:

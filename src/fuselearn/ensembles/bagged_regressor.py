@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_flag, check_whole_number
@@ -106,15 +105,6 @@ class BaggedRegressor(RegressorBase):
         self.oob_score = oob_score
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: the ensemble takes what its base estimator takes."""
-        tags = super().__sklearn_tags__()
-        if isinstance(self.estimator, BaseEstimator):
-            base = get_tags(self.estimator)
-            tags.input_tags.allow_nan = base.input_tags.allow_nan
-            tags.input_tags.sparse = base.input_tags.sparse
-        return tags
 
     @property
     def estimators_features_(self) -> list[npt.NDArray[np.intp]]:

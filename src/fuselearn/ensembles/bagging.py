@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._core import draw_counts, draw_covering_poisson_counts, exact_sum
 from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_draws, count_features
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, refuse_other_size
-from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
-from fuselearn.fusion.problem import MOST_TRIES, Output, never_stop, output_of
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.fusion.problem import MOST_TRIES, OutOfBag, Output, never_stop, output_of
 from fuselearn.learners import Model, TreeModel, count_all_samples
 from fuselearn.learners.learner import Scores, Weights
 

@@ -11,17 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_class_weight, check_flag, check_verbose
-from fuselearn._progress import ProgressLines
+from fuselearn._parameters import check_class_weight, check_flag, check_reporting
+from fuselearn._progress import make_reporter
 from fuselearn.base import ClassifierBase, as_estimator, clip_probabilities
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.tree_description import tree_importances
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import Model, TreeModel
+from fuselearn.learners import TreeModel
 from fuselearn.learners.learner import Scores, Weights
 
 
@@ -39,15 +38,6 @@ class EnsembleClassifier(ClassifierBase):
     oob_decision_function_: Scores
     oob_prediction_: npt.NDArray[Any]
     _trained_: Trained
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: the ensemble takes what its base estimator takes."""
-        tags = super().__sklearn_tags__()
-        if isinstance(self.estimator, BaseEstimator):
-            base = get_tags(self.estimator)
-            tags.input_tags.allow_nan = base.input_tags.allow_nan
-            tags.input_tags.sparse = base.input_tags.sparse
-        return tags
 
     def __len__(self) -> int:
         """Return the number of fitted members."""
@@ -122,9 +112,7 @@ class EnsembleClassifier(ClassifierBase):
         check_oob_score(self.oob_score)
         check_class_weight(self.class_weight)
         check_flag("warm_start", self.warm_start)
-        check_verbose(self.verbose)
-        if not (self.callback is None or callable(self.callback)):
-            raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
+        check_reporting(self.verbose, self.callback)
         n_before = len(self) if hasattr(self, "_fused_") else 0
         if n_before and not hasattr(self, "_trained_"):
             raise ValueError("warm_start=True continues a fit with warm_start=True only: set it before the first fit.")
@@ -145,17 +133,8 @@ class EnsembleClassifier(ClassifierBase):
 
     def _reporter(self, n_before: int) -> Callable[..., bool]:
         """Return what is called after each member."""
-        progress = ProgressLines(type(self).__name__, self.verbose, self.n_estimators, n_before)
         base = self._base_estimator()
-
-        def report(number: int, model: Model, **facts: float) -> bool:
-            progress.report(number, facts)
-            if self.callback is None:
-                return False
-            answer = self.callback(number, self._as_estimator(model, base))
-            return isinstance(answer, bool | np.bool_) and bool(answer)
-
-        return report
+        return make_reporter(self, self.n_estimators, lambda model: self._as_estimator(model, base), n_before)
 
     def _keep(self, trained: Trained, problem: Problem) -> None:
         """Set the fitted attributes, out-of-bag scores among them."""

@@ -22,25 +22,30 @@ from fuselearn._core import (
     exact_sum,
     sum_units,
 )
-from fuselearn._parameters import check_choice, check_flag, check_whole_number
+from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.base import clip_probabilities, prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
-from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
+    MOST_REPEATS,
+    NEVER,
+    VARIANTS,
     WEIGHTINGS,
     ArrayStates,
     Errors,
     FilterRun,
     Measurement,
+    ResetRule,
     Scores,
     Truth,
     Weights,
+    check_weighting,
     closed_form_coefficients,
     run_filters,
 )
-from fuselearn.fusion.problem import MOST_TRIES, Output, output_of
+from fuselearn.fusion.problem import MOST_TRIES, OutOfBag, Output, output_of
 from fuselearn.learners import Model, TreeLearner, TreeModel, are_counts
 
 if TYPE_CHECKING:
@@ -61,6 +66,14 @@ class ClassTruth(Truth):
     def mean(self, loss: npt.NDArray[Any]) -> float:
         """Return the weight of the wrong samples."""
         return exact_sum(self.shares[loss]) if self.is_exact else super().mean(loss)
+
+    def weigh(self, losses: Weights, weights: Weights) -> float:
+        """Return the weighted sum of losses, by other weights than the initial ones."""
+        return exact_sum(weights * losses) if self.is_exact else float(weights @ losses)
+
+    def fractions(self, n_classes: int) -> Weights:
+        """Return the fraction of each class."""
+        return np.array([self.mean(self.classes == c) for c in range(n_classes)])
 
     def compare(self, y: Scores, h: Model) -> Measurement:
         """Compute the measurement of a model, which counts with its votes or with its scores."""
@@ -88,21 +101,59 @@ class ClassTruth(Truth):
         return sum_units(self.shares[wrong])
 
 
+class OutOfBagVotes:
+    """How often models that were not trained on a sample choose its class.
+
+    One more vote counts for each sample, which is right with the probability of its class, so that samples without
+    votes are neither right nor wrong.
+
+    Examples
+    --------
+    >>> votes = OutOfBagVotes(np.array([0, 0, 1]), np.array([2 / 3, 1 / 3]))
+    >>> votes.add(np.array([0, 1, 1]), is_out=np.array([True, True, False]))
+    >>> votes.losses().round(2)  # 1 - (2/3 + 1)/2, 1 - (2/3 + 0)/2, 1 - 1/3
+    array([0.17, 0.67, 0.67])
+    """
+
+    def __init__(self, classes: npt.NDArray[np.integer], fractions: Weights) -> None:
+        self.classes, self.priors = classes, fractions[classes]
+        self.n_votes, self.n_right = (np.zeros(len(classes), dtype=np.int32) for _ in range(2))
+
+    def add(self, votes: npt.NDArray[np.integer], is_out: npt.NDArray[np.bool_]) -> None:
+        """Count the votes of a model for the samples that it was not trained on."""
+        self.n_votes += is_out
+        self.n_right += is_out & (votes == self.classes)
+
+    def losses(self) -> Weights:
+        """Return the fraction of wrong votes for each sample."""
+        losses: Weights = 1.0 - (self.priors + self.n_right) / (1.0 + self.n_votes)
+        return losses
+
+
 class CoreStates:
     """The states of the filters in the core, which trains and measures a tree that votes in one call.
 
     On small tables, this takes half of the time of the steps of `ArrayStates`, and gives the same to the bit.
     """
 
-    def __init__(self, problem: Problem, y: Scores, truth: ClassTruth, weighting: str, w: Weights | None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        y: Scores,
+        truth: ClassTruth,
+        weighting: str,
+        votes: OutOfBagVotes,
+        w: Weights | None,
+        max_tries: int,
+    ) -> None:
         self.problem, self.learner = problem, cast(TreeLearner, problem.learner)
         target = ClassTarget(problem.target.values, problem.target.n_columns)
         initial = truth.shares if w is None else w
         self.filters = ClassFilters(
             self.learner.columns, target, self.learner.settings, truth.shares, np.ascontiguousarray(y), initial
         )
-        self.weighting = WEIGHTINGS.index(weighting)
-        self.max_tries = max_tries(problem)
+        self.filters.out_of_bag_votes = np.column_stack([votes.n_votes, votes.n_right])
+        self.votes, self.weighting, self.max_tries = votes, WEIGHTINGS.index(weighting), max_tries
 
     @staticmethod
     def suit(problem: Problem, vote: str, sampling: str) -> bool:
@@ -140,6 +191,10 @@ class CoreStates:
         """Return the errors of the measurement, which are known already."""
         return self.errors
 
+    def out_of_bag_error(self) -> float:
+        """Count the votes of the tree measured last, and return the weight of the wrong out-of-bag votes."""
+        return self.filters.count_out_of_bag(self.votes.priors)
+
     def reset(self) -> None:
         """Set the weights back to the initial ones."""
         self.filters.reset_weights()
@@ -149,9 +204,15 @@ class CoreStates:
         self.filters.update(gain, weights_gain, self.weighting)
 
 
-def max_tries(problem: Problem) -> int:
-    """Return how often a sample is drawn until it covers all classes, which no sample may do without a fold."""
-    return MOST_TRIES if problem.n_used is None else 1
+def reset_rule(reset: str | None, variant: str, n_classes: int) -> ResetRule:
+    """Return the rule that the parameters ``reset`` and ``variant`` stand for."""
+    guessing = guessing_error(n_classes)
+    out_of_bag = guessing if reset == "out-of-bag" else math.inf
+    if reset is None:
+        return NEVER
+    if variant == "paper":  # only an error above that of guessing counts, however often
+        return ResetRule(1.0 - 1.0 / n_classes + 1e-12, out_of_bag, MOST_REPEATS, is_limited=False)
+    return ResetRule(guessing, out_of_bag)
 
 
 def train_kfhe(
@@ -161,25 +222,29 @@ def train_kfhe(
     weighting: str = "exponential",
     vote: str = "class",
     sampling: str = "multinomial",
-    reset: bool = True,
+    reset: str | None = "out-of-bag",
+    variant: str = "program",
 ) -> Trained:
     """Train KFHE: h_0 on all samples, every later model on a sample drawn by the weights of kf-w.
 
     The parameters are those of :class:`KFHEClassifier`.
     """
     classes, n_classes, initial = problem.target.values, problem.target.n_columns, problem.initial_weights
-    poisson = sampling == "poisson"
+    poisson, as_printed = sampling == "poisson", variant == "paper"
+    weighting = f"printed {weighting}" if as_printed else weighting
+    # In a fold, no sample may have all classes.
+    max_tries = 1 if as_printed or (problem.n_used is not None and not poisson) else MOST_TRIES
     output: Output = "votes" if vote == "class" else "scores"
     total = exact_sum(initial) if poisson else initial.sum()
     truth = ClassTruth(initial / total, classes, vote, is_exact=poisson)
     seeds = problem.rng.integers(2**62, size=n_estimators + 1).tolist()
-    out_of_bag = OutOfBag(problem.n_samples, n_classes)
+    out_of_bag, votes = OutOfBag(problem.n_samples, n_classes), OutOfBagVotes(classes, truth.fractions(n_classes))
     counts = np.ones(problem.n_samples, dtype=np.int32)
 
     def draw(weights: Weights, seed: int) -> npt.NDArray[np.int32]:
         if poisson:
-            return draw_covering_poisson_counts(seed, problem.n_draws * weights, classes, n_classes, MOST_TRIES)
-        return draw_covering_counts(seed, weights, problem.n_draws, classes, n_classes, max_tries(problem))
+            return draw_covering_poisson_counts(seed, problem.n_draws * weights, classes, n_classes, max_tries)
+        return draw_covering_counts(seed, weights, problem.n_draws, classes, n_classes, max_tries)
 
     def train(weights: Weights, seed: int) -> Model:
         nonlocal counts
@@ -187,9 +252,13 @@ def train_kfhe(
         return problem.train(counts, seed)
 
     def train_first(seed: int) -> Model:
-        if poisson and problem.weights is not None and not are_counts(problem.weights):
+        if as_printed or (poisson and problem.weights is not None and not are_counts(problem.weights)):
             return problem.train(draw(truth.shares, seed), seed)
         return problem.train_on_all(seed)
+
+    def out_of_bag_error(h: Model, weights: Weights) -> float:
+        votes.add(output_of(h, "votes", n_classes).argmax(axis=1), counts == 0)
+        return truth.weigh(votes.losses(), weights)
 
     def on_iteration(t: int, h: Model, *, error: float, gain: float) -> bool:
         if problem.out_of_bag:
@@ -202,25 +271,23 @@ def train_kfhe(
         run, w = FilterRun([train_first(seeds[0])]), None
         y = run.models[0].scores()
     else:
-        run, y, w, out_of_bag = problem.previous.state
+        run, y, w, out_of_bag, votes = problem.previous.state
         refuse_other_size(len(w), problem.n_samples)
         run = replace(run, models=list(problem.previous.fused.models))
     states: CoreStates | ArrayStates
     if CoreStates.suit(problem, vote, sampling):
-        states = CoreStates(problem, y, truth, weighting, w)
+        states = CoreStates(problem, y, truth, weighting, votes, w, max_tries)
     else:
-        states = ArrayStates(y, truth, train, truth.compare, weighting=weighting, w=w)
-    run_filters(
-        states,
-        run,
-        seeds[len(run.models) :],
-        guessing_error=guessing_error(n_classes) if reset else math.inf,
-        on_iteration=on_iteration,
-    )
+        judge = out_of_bag_error
+        states = ArrayStates(y, truth, train, truth.compare, weighting=weighting, out_of_bag_error=judge, w=w)
+    rule = reset_rule(reset, variant, n_classes)
+    run_filters(states, run, seeds[len(run.models) :], reset=rule, on_iteration=on_iteration)
+    if isinstance(states, CoreStates):
+        votes.n_votes, votes.n_right = states.filters.out_of_bag_votes.T
     outputs: list[Output] = ["scores", *[output] * (len(run.models) - 1)]
     fused = WeightedSum(run.models, closed_form_coefficients(np.array(run.gains)), n_classes, outputs)
     trace = run.trace(truth.error(states.y), states.w)
-    return Trained(fused, trace, out_of_bag, (replace(run, models=[]), states.y, states.w, out_of_bag))
+    return Trained(fused, trace, out_of_bag, (replace(run, models=[]), states.y, states.w, out_of_bag, votes))
 
 
 class KFHEClassifier(EnsembleClassifier):
@@ -256,9 +323,14 @@ class KFHEClassifier(EnsembleClassifier):
         each, with that number as the expected sum. The second way does not depend on where samples are kept, see
         :class:`fuselearn.scale.DaskEnsemble`; unless sample weights are whole numbers, the first classifier is
         then trained on such a sample, too.
-    reset : bool, default=True
-        Whether a classifier no better than guessing (error of at least 1 - 1/n_classes) is thrown away, once, and
-        replaced by one drawn with the initial weights.
+    reset : {"out-of-bag", "training"} or None, default="out-of-bag"
+        When the weights are set back to the initial ones. "training" is the rule of the papers: a classifier no better
+        than guessing on the training samples (error of at least 1 - 1/n_classes) is discarded, once, and replaced by
+        one drawn with the initial weights. "out-of-bag" also resets them after a measurement if the votes of all
+        classifiers on the samples that they were not trained on are no better than guessing under the weights: then the
+        weights contain nothing that can be learned, only wrong labels. None never resets them.
+    variant : {"program", "paper"}, default="program"
+        Whether to follow the authors' program or the algorithm as it is printed; see Notes.
     oob_score : bool or callable, default=False
         Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
@@ -305,6 +377,18 @@ class KFHEClassifier(EnsembleClassifier):
     BaggedClassifier : Equal votes of classifiers on bootstrap samples.
     fuselearn.multilabel.KFHEMultilabelClassifier : The same filters for several labels per sample.
 
+    Notes
+    -----
+    ``KFHEClassifier(reset="training")`` is the authors' program, ``KFHEClassifier(reset="training", variant="paper")``
+    the algorithm as it is printed. They differ in this:
+
+    - The program trains the first classifier on all samples, the paper on a drawn sample.
+    - The program draws again, up to 100 times, until every class is among the samples drawn.
+    - The program replaces a classifier with an error of at least 1 - 1/n_classes once. The paper replaces one with a
+      larger error without a limit; here, 100 in a row are an error.
+    - With e_i = 1 for wrong samples and 0 for others, the program measures weights as w_i exp(e_i + 1/n) or, linear, as
+      1/n + w_i e_i; the paper prints w_i exp(e_i) and w_i e_i.
+
     References
     ----------
     Pakrashi, A. and Mac Namee, B. (2019). Kalman Filter-based Heuristic Ensemble (KFHE): A new perspective on
@@ -336,7 +420,8 @@ class KFHEClassifier(EnsembleClassifier):
         weighting: str = "exponential",
         vote: str = "class",
         sampling: str = "multinomial",
-        reset: bool = True,
+        reset: str | None = "out-of-bag",
+        variant: str = "program",
         oob_score: bool | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -351,6 +436,7 @@ class KFHEClassifier(EnsembleClassifier):
         self.vote = vote
         self.sampling = sampling
         self.reset = reset
+        self.variant = variant
         self.oob_score = oob_score
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -364,10 +450,11 @@ class KFHEClassifier(EnsembleClassifier):
 
     def _check_parameters(self) -> None:
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
-        check_choice("weighting", self.weighting, WEIGHTINGS)
+        check_weighting(self.weighting, check_choice("variant", self.variant, VARIANTS))
         check_choice("vote", self.vote, ("class", "probability"))
         check_choice("sampling", self.sampling, SAMPLINGS)
-        check_flag("reset", self.reset)
+        if self.reset is not None:
+            check_choice("reset", self.reset, ("out-of-bag", "training"))
         self._check_ensemble(n_estimators + 1)
 
     def _train(self, problem: Problem) -> Trained:
@@ -378,6 +465,7 @@ class KFHEClassifier(EnsembleClassifier):
             vote=self.vote,
             sampling=self.sampling,
             reset=self.reset,
+            variant=self.variant,
         )
 
     def staged_predict_proba(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:

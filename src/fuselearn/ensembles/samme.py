@@ -19,8 +19,8 @@ from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.base import prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, guessing_error, refuse_other_size
-from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
-from fuselearn.fusion.problem import MOST_TRIES
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.fusion.problem import MOST_TRIES, OutOfBag
 from fuselearn.learners import TreeModel
 from fuselearn.learners.learner import Weights
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_class_weight, check_number
+from fuselearn._parameters import check_choice, check_class_weight, check_flag, check_number, check_whole_number
 from fuselearn.base import ClassifierBase, predict_samples, train_one
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners.svm import KERNELS, PROBABILITIES, SCALINGS, SVMLearner, SVMSettings
+from fuselearn.learners.svm import KERNELS, PROBABILITIES, SCALINGS, SVMLearner
 
 
 class SVMClassifier(ClassifierBase):
@@ -37,9 +37,14 @@ class SVMClassifier(ClassifierBase):
         Factor of the kernel. None means one over the number of features.
     probability : {"platt", "logistic", "sign"}, default="platt"
         Probabilities by Platt's method on cross-validated decision values, as 1 / (1 + exp(-2 f)), or 0 and 1. Only
-        the first one takes further fits, on four fifths of the samples each.
+        the first one takes further fits, one for each of ``cv`` folds.
+    cv : int, default=5
+        Number of folds of Platt's method. Two take about half the time, and are enough for the members of an ensemble.
     scaling : {"standard", "minmax"} or None, default="standard"
         Whether features are divided by their standard deviation, by their range, or not at all.
+    impute : bool, default=False
+        Whether missing values are replaced by the median of their feature, and features that have some in training get
+        another feature, of 0 and 1, that says where. Otherwise missing values raise an error.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which C is multiplied; "balanced" gives all classes the same total weight.
     random_state : int, RandomState or None, default=None
@@ -95,7 +100,9 @@ class SVMClassifier(ClassifierBase):
         kernel: str = "rbf",
         gamma: float | None = None,
         probability: str = "platt",
+        cv: int = 5,
         scaling: str | None = "standard",
+        impute: bool = False,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -104,7 +111,9 @@ class SVMClassifier(ClassifierBase):
         self.kernel = kernel
         self.gamma = gamma
         self.probability = probability
+        self.cv = cv
         self.scaling = scaling
+        self.impute = impute
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -112,12 +121,8 @@ class SVMClassifier(ClassifierBase):
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags of the estimator."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = bool(self.impute)
         return tags
-
-    def _check_parameters(self) -> None:
-        self._engine_settings()
 
     def _train(self, problem: Problem) -> Trained:
         return train_one(problem, int(problem.rng.integers(2**31)))
@@ -144,8 +149,7 @@ class SVMClassifier(ClassifierBase):
         """Bind a table to the SVM engine."""
         return SVMLearner(X, self, n_threads)
 
-    def _engine_settings(self) -> SVMSettings:
-        """Check the parameters and return them as the engine takes them."""
+    def _check_parameters(self) -> None:
         check_number("C", self.C, 0.0)
         if self.C == 0:
             raise ValueError("C must be above 0, not 0.")
@@ -153,8 +157,8 @@ class SVMClassifier(ClassifierBase):
         if self.gamma is not None:
             check_number("gamma", self.gamma, 0.0)
         check_choice("probability", self.probability, PROBABILITIES)
+        check_whole_number("cv", self.cv, 2)
+        check_flag("impute", self.impute)
         if self.scaling is not None:
             check_choice("scaling", self.scaling, SCALINGS)
         check_class_weight(self.class_weight)
-        gamma = None if self.gamma is None else float(self.gamma)
-        return SVMSettings(self.kernel, float(self.C), gamma, self.probability)

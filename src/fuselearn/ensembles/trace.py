@@ -1,7 +1,8 @@
-"""Draw what a Kalman-filter ensemble did while it was trained."""
+"""Draw what a Kalman-filter ensemble did while it was trained, and what a fused one made of its members."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,4 +39,21 @@ def draw_trace(model: Any) -> Figure:
     )  # fmt: skip
     axes.grid(alpha=0.25)
     axes.legend(frameon=False)
+    return figure
+
+
+def draw_members(names: Sequence[str], weights: Sequence[float], errors: Sequence[float], weight: str) -> Figure:
+    """Draw the weight of each member of a fused classifier beside its squared error; ``weight`` names the former."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 1.2 + 0.3 * len(names)), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    left.barh(names, weights, color="#1f77b4")
+    left.set_xlabel(weight)
+    left.invert_yaxis()
+    right.plot(errors, names, "o", color="#444444")
+    right.set_xlabel("mean squared error, held-out samples")
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="x", alpha=0.3)
     return figure

@@ -18,10 +18,15 @@ import numpy.typing as npt
 
 from fuselearn._core import pull, pull_halfway, update_weights
 from fuselearn._messages import show
+from fuselearn._parameters import check_choice
 from fuselearn.fusion.problem import never_stop
 
-WEIGHTINGS = ("exponential", "linear", "symmetric")
+WEIGHTINGS = ("exponential", "linear", "symmetric", "printed exponential", "printed linear")
 """How the weights of wrong samples are measured; the core numbers them in this order."""
+VARIANTS = ("program", "paper")
+"""Whether an algorithm is that of its authors' program, or as the paper prints it."""
+MOST_REPEATS = 100
+"""Maximum number of times that a measurement is repeated, if the papers set no limit."""
 
 Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
@@ -84,7 +89,7 @@ class ScalarFilter:
         return self.gain
 
 
-class KalmanFilter:
+class KalmanFilter(ScalarFilter):
     """Estimate an array from noisy measurements of it.
 
     The estimate x has one variance P for all of its entries. Between measurements it may change, ::
@@ -142,25 +147,15 @@ class KalmanFilter:
         self, state: npt.ArrayLike, variance: float = 1.0, process_noise: float = 0.0, transition: float = 1.0
     ) -> None:
         self.state: npt.NDArray[np.float64] = np.array(state, dtype=np.float64, order="C")
-        self._scalar = ScalarFilter(variance, process_noise, transition)
-
-    @property
-    def variance(self) -> float:
-        """P, the variance of the estimate."""
-        return self._scalar.variance
-
-    @property
-    def gain(self) -> float:
-        """K of the last measurement update, NaN before the first."""
-        return self._scalar.gain
+        super().__init__(variance, process_noise, transition)
 
     def predict(self) -> None:
         """Perform the time update."""
-        self._scalar.predict()
-        if self._scalar.transition != 1.0:
-            self.state *= self._scalar.transition
+        super().predict()
+        if self.transition != 1.0:
+            self.state *= self.transition
 
-    def update(self, measurement: npt.ArrayLike, error: float) -> float:
+    def update(self, measurement: npt.ArrayLike, error: float) -> float:  # type: ignore[override]
         """Perform the measurement update and return the gain.
 
         Parameters
@@ -173,7 +168,7 @@ class KalmanFilter:
         z = np.ascontiguousarray(measurement, dtype=np.float64)
         if z.shape != self.state.shape:
             raise ValueError(f"measurement has shape {z.shape}; the state has shape {self.state.shape}.")
-        gain = self._scalar.update(error)
+        gain = super().update(error)
         pull(self.state.ravel(), z.ravel(), gain)
         return gain
 
@@ -219,6 +214,10 @@ class States(Protocol):
         """Compute the errors of the measurement z = (y + h) / 2."""
         ...
 
+    def out_of_bag_error(self) -> float:
+        """Count the votes of the model measured last, and return the weight of the wrong out-of-bag votes."""
+        ...
+
     def reset(self) -> None:
         """Set the weights back to the initial ones."""
         ...
@@ -262,6 +261,24 @@ class Truth:
         return Measurement(z, None, loss, Errors(self.mean(loss), self.error(scores), self.error(y)))
 
 
+@dataclass(frozen=True)
+class ResetRule:
+    """When the weights are set back to the initial ones, with the variance of kf-w."""
+
+    guessing_error: float = math.inf
+    """A model with at least this training error is discarded and replaced by one drawn with the initial weights."""
+    out_of_bag_error: float = math.inf
+    """The same for the out-of-bag votes of all models under the weights: with at least this error, the weights contain
+    nothing that can be learned. No model is discarded."""
+    most_repeats: int = 1
+    """How often a model is replaced; the last one is taken, whatever its error is."""
+    is_limited: bool = True
+    """Whether the algorithm has this limit; if not, it is an error to reach it."""
+
+
+NEVER = ResetRule()
+
+
 @dataclass
 class FilterRun:
     """Both filters, the models that they have fused, and the trace of it."""
@@ -293,12 +310,19 @@ class FilterRun:
         }
 
 
+def check_weighting(weighting: Any, variant: str) -> None:
+    """Raise an error for a weighting that does not exist, or not in the papers."""
+    check_choice("weighting", weighting, WEIGHTINGS[:3])
+    if variant == "paper" and weighting == "symmetric":
+        raise ValueError('weighting="symmetric" is of the authors\' program alone: choose variant="program".')
+
+
 def run_filters(
     states: States,
     run: FilterRun,
     seeds: list[int],
     *,
-    guessing_error: float = math.inf,
+    reset: ResetRule = NEVER,
     on_iteration: Callable[..., bool] = never_stop,
 ) -> FilterRun:
     """Train one model per seed, each on a sample drawn by the weights of kf-w, and fuse them by kf-m.
@@ -310,8 +334,7 @@ def run_filters(
         With h_0, whose scores are the first estimate, or as an earlier fit has left it; it is continued in place.
     seeds : list of int
         One for each measurement.
-    guessing_error : float
-        A model with at least this error is discarded, once, and replaced by one drawn with the initial weights.
+    reset : ResetRule
     on_iteration : callable
         ``on_iteration(t, h, error=..., gain=...)`` is called after each measurement; training ends if it returns True.
     """
@@ -322,15 +345,28 @@ def run_filters(
         h = states.train(seed)
         errors = states.measure(h)
         run.train_errors.append(errors.estimate_error)
-        if errors.model_error >= guessing_error:
+        for repeat in range(reset.most_repeats):
+            if errors.model_error < reset.guessing_error:
+                break
             states.reset()
             run.kf_w.variance = 1.0
-            h = states.train(seed + 1)
+            h = states.train(seed + 1 + repeat)
             errors = states.measure(h)
             run.resets.append(t)
+        if errors.model_error >= reset.guessing_error and not reset.is_limited:
+            raise ValueError(
+                f"{reset.most_repeats} models in a row were no better than guessing, and the printed algorithm goes on "
+                'without a limit. Choose another estimator, or variant="program", which repeats a measurement once.'
+            )
 
-        gain, weights_gain = run.kf_m.update(errors.error), run.kf_w.update(errors.error)
-        states.update(h, gain, weights_gain)
+        gain = run.kf_m.update(errors.error)
+        if reset.out_of_bag_error < math.inf and states.out_of_bag_error() >= reset.out_of_bag_error:
+            states.update(h, gain, 0.0)
+            states.reset()
+            run.kf_w.variance = 1.0
+            run.resets.append(t + 1)
+        else:
+            states.update(h, gain, run.kf_w.update(errors.error))
 
         run.models.append(h)
         run.gains.append(gain)
@@ -354,8 +390,10 @@ class ArrayStates:
         ``train(weights, seed)`` returns a model trained on samples drawn by the weights.
     measure : callable
         ``measure(y, h)`` returns the :class:`Measurement` of a model.
-    weighting : {"exponential", "linear", "symmetric"}
-        How wrong samples gain weight, see `KFHEClassifier`.
+    weighting : str
+        One of `WEIGHTINGS`.
+    out_of_bag_error : callable, optional
+        ``out_of_bag_error(votes, w)`` counts the votes of a model, and returns the weight of the wrong out-of-bag ones.
     w : array of shape (n_samples,), optional
         Weights of an earlier fit.
     """
@@ -368,8 +406,10 @@ class ArrayStates:
         measure: Callable[[Scores, Any], Measurement],
         *,
         weighting: str,
+        out_of_bag_error: Callable[[Any, Weights], float] | None = None,
         w: Weights | None = None,
     ) -> None:
+        self.judge = out_of_bag_error
         self.y, self.truth = np.array(y, dtype=np.float64, order="C"), truth
         self.w = truth.shares.copy() if w is None else w
         self.train_on, self.compare = train, measure
@@ -381,9 +421,14 @@ class ArrayStates:
 
     def measure(self, h: Any) -> Errors:
         """Compute the errors of the measurement."""
-        self.measured = self.compare(self.y, h)
+        self.model, self.measured = h, self.compare(self.y, h)
         errors: Errors = self.measured.errors
         return errors
+
+    def out_of_bag_error(self) -> float:
+        """Count the votes of the model measured last, and return the weight of the wrong out-of-bag votes."""
+        assert self.judge is not None, "the rule for resets needs out-of-bag votes"
+        return self.judge(self.model, self.w)
 
     def reset(self) -> None:
         """Set the weights back to the initial ones."""

@@ -15,6 +15,11 @@ from fuselearn.learners import LabelModel, Learner, Model, Target, TreeModel, co
 from fuselearn.learners.forests import PackedTrees, restore_trees, store_trees
 from fuselearn.learners.learner import Counts, Indices, Scores, Weights
 
+# A loop over models takes longer than their sums for so few new samples.
+FEW_SAMPLES = 32
+NOT_PACKED = object()
+"""Stands for models that cannot be packed."""
+
 Output = Literal["scores", "decisions", "votes"]
 
 MOST_TRIES = 100
@@ -173,7 +178,7 @@ class WeightedSum:
         self.n_columns = n_columns
         self.outputs = [outputs] * len(models) if isinstance(outputs, str) else list(outputs)
         self.divisor = divisor
-        self.packed: PackedTrees | None = None
+        self.packed: Any = None  # made by the first prediction
 
     def with_output(self, output: Output) -> WeightedSum:
         """Return the sum of the same models with another output."""
@@ -187,6 +192,8 @@ class WeightedSum:
         """Return the sum for each of the samples, as ``Learner.prepare`` returned them, or for some of them."""
         if self._are_trees():
             return self._pack().scores(X if only is None else X[only], n_threads or 1) / self.divisor
+        if only is None and hasattr(X, "shape") and X.shape[0] <= FEW_SAMPLES and (sum_up := self._pack_models()):
+            return sum_up(X) / self.divisor
         outputs = self.outputs_of_models(X, n_threads, only=only)
         total = self.coefficients[0] * next(outputs)
         for coefficient, output in zip(self.coefficients[1:], outputs, strict=True):
@@ -206,14 +213,21 @@ class WeightedSum:
         """Return the leaf that each sample ends in, tree by tree, if all models are trees."""
         return self._pack().leaves(X, n_threads)
 
+    def _pack_models(self) -> Callable[[Any], Scores] | None:
+        """Return a function that sums up all models' scores of a few samples at once; None if there is none."""
+        if self.packed is None and set(self.outputs) == {"scores"}:
+            self.packed = self.models[0].pack(self.models, self.coefficients) or NOT_PACKED
+        return None if self.packed is NOT_PACKED else self.packed
+
     def _are_trees(self) -> bool:
         return all(isinstance(model, TreeModel) for model in self.models)
 
     def _pack(self) -> PackedTrees:
-        if self.packed is None:  # packing waits for the first prediction
+        if self.packed is None:
             voting = np.array([output == "votes" for output in self.outputs])
             self.packed = PackedTrees(self.models, self.coefficients, voting)
-        return self.packed
+        packed: PackedTrees = self.packed
+        return packed
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state that a copy or a file keeps: trees in a compact form, without the forest made of them."""

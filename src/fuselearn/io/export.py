@@ -75,13 +75,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     from fuselearn.io.onnx_estimators import convert
 
     check_is_fitted(model)
-    model = take_best(model)
-    if isinstance(model, Pipeline):
-        require("ONNX export of a pipeline", "skl2onnx")
-        from fuselearn.io.onnx_pipelines import convert_pipeline
-
-        return convert_pipeline(model, X, target_opset)
-    return convert(model, X, _check_opset(target_opset))
+    return convert(take_best(model), X, _check_opset(target_opset))
 
 
 def take_best(model: Any) -> Any:
@@ -97,30 +91,6 @@ def take_best(model: Any) -> Any:
     if hasattr(model, "best_params_") and not hasattr(model, "best_estimator_"):
         raise TypeError(f"{type(model).__name__} has no best estimator; set refit=True.")
     return take_best(model.best_estimator_) if hasattr(model, "best_estimator_") else model
-
-
-def register_converters() -> None:
-    """Register the estimators of this library with skl2onnx, for calls of ``skl2onnx.to_onnx``.
-
-    :func:`fuselearn.to_onnx` calls it automatically.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skl2onnx
-    >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.io import register_converters
-    >>> register_converters()
-    >>> X = np.arange(40.0).reshape(20, 2)
-    >>> model = CARTClassifier().fit(X, (X[:, 0] > 20).astype(int))
-    >>> exported = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
-    >>> [answer.name for answer in exported.graph.output]
-    ['label', 'probabilities']
-    """
-    require("ONNX export of a pipeline", "onnx", "skl2onnx")
-    from fuselearn.io.onnx_pipelines import register
-
-    register()
 
 
 def _check_opset(target_opset: int | None) -> int:

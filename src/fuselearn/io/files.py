@@ -21,12 +21,10 @@ from typing import Any, BinaryIO
 from fuselearn import __version__
 from fuselearn._messages import find_file
 from fuselearn._replacing import replacing
-from fuselearn.io.archive import DEFLATED_BYTES, check_archive
-from fuselearn.io.contents import check_contents
-from fuselearn.io.errors import ModelFileError
+from fuselearn.io.checks import DEFLATED_BYTES, check_archive, check_contents
 from fuselearn.io.flattening import flatten, unflatten
 from fuselearn.io.header import FORMAT, describe_model
-from fuselearn.io.trust import refuse_foreign_estimators, refuse_untrusted
+from fuselearn.io.trust import ModelFileError, refuse_foreign_estimators, refuse_untrusted
 
 HEADER, MODEL, DIGEST = "header.json", "model.skops", "digest.txt"
 PICKLED = b"\x80"

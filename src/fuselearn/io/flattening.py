@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.io.errors import ModelFileError
-from fuselearn.io.trust import find_mapping, find_named_tuple, find_plain_class
+from fuselearn.io.trust import ModelFileError, find_class
 from fuselearn.learners import Bound
 
 Flat = dict[str, Any]
@@ -104,12 +103,13 @@ class _Writer:
         if isinstance(value, np.generic) and _is_simple(value.dtype):
             return ["scalar", *self._join(np.asarray(value).ravel())]
         name = f"{kind.__module__}.{kind.__qualname__}"
-        if find_named_tuple(name) is kind:
-            return ["named", name, *map(self.write, value)]
-        if find_mapping(name) is kind:
-            return ["mapping", name, *self._write_items(value)]
-        if find_plain_class(name) is kind:
-            return ["object", name, self.write(value.__getstate__())]
+        form = _form_of(kind) if find_class(name) is kind else None
+        if form == "named":
+            return [form, name, *map(self.write, value)]
+        if form == "mapping":
+            return [form, name, *self._write_items(value)]
+        if form == "object":
+            return [form, name, self.write(value.__getstate__())]
         self.others.append(value)
         return ["other", len(self.others) - 1]
 
@@ -156,7 +156,7 @@ class _Reader:
         return self._fill(number, {}, items)
 
     def build_mapping(self, number: int, name: str, *items: Any) -> Any:
-        return self._fill(number, _known(find_mapping(name), name)(), items)
+        return self._fill(number, _trusted(name, "mapping")(), items)
 
     def _fill(self, number: int, made: Any, items: tuple[Any, ...]) -> Any:
         self._built[number] = made
@@ -180,10 +180,10 @@ class _Reader:
         return self._arrays[kind][place]
 
     def build_named(self, number: int, name: str, *values: Any) -> Any:
-        return _known(find_named_tuple(name), name)(*map(self.read, values))
+        return _trusted(name, "named")(*map(self.read, values))
 
     def build_object(self, number: int, name: str, state: Any) -> Any:
-        kind = _known(find_plain_class(name), name)
+        kind = _trusted(name, "object")
         made = kind.__new__(kind)
         self._built[number] = made  # its state may refer to it
         state = self.read(state)
@@ -212,7 +212,19 @@ def _check_key(key: Any) -> Any:
     return key
 
 
-def _known(kind: Any, name: str) -> Any:
-    if kind is None:
+def _form_of(kind: type) -> str | None:
+    """Return how objects of a class are described; None for those that do not consist of their state only."""
+    if issubclass(kind, tuple):
+        return "named" if hasattr(kind, "_fields") else None
+    if issubclass(kind, dict):
+        return "mapping"
+    is_plain = kind.__reduce__ is object.__reduce__ and kind.__reduce_ex__ is object.__reduce_ex__
+    return "object" if is_plain else None
+
+
+def _trusted(name: str, form: str) -> Any:
+    """Return a class by its full name, if a file may hold its objects in this form."""
+    kind = find_class(name)
+    if kind is None or _form_of(kind) != form:
         raise ModelFileError(f"It holds {name}, which is not among the types that a model file may hold.")
     return kind

@@ -11,7 +11,7 @@ import numpy as np
 
 from fuselearn import __version__
 from fuselearn.datasets.cleaning import SparseColumns, TableCleaner, first_step
-from fuselearn.io.contents import walk_parts
+from fuselearn.io.trust import walk_parts
 from fuselearn.learners import TableCoder
 
 FORMAT = 2  # 1 until fuselearn 0.2

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper
 from sklearn.base import is_regressor
+from sklearn.pipeline import Pipeline
 
 from fuselearn import __version__
 from fuselearn.combine import ErrorCorrectingCodeClassifier, FusedClassifier
@@ -21,21 +22,30 @@ from fuselearn.combine.output_codes import ROUNDING
 from fuselearn.ensembles import LogitBoostClassifier
 from fuselearn.fusion import WeightedSum
 from fuselearn.fusion.members import LEAST_PROBABILITY
-from fuselearn.io.onnx_graph import Categories, Graph, add_inputs, add_is_largest, declare, finish_model
+from fuselearn.io.onnx_graph import Categories, Graph, add_inputs, add_is_largest, add_steps, declare
 from fuselearn.io.onnx_models import SumExporter, add_label_scores, add_log_odds, read_categories
 from fuselearn.learners import LabelTrees, TreeModel
+from fuselearn.multilabel import decisions as rules
 from fuselearn.multilabel.base import MultilabelBase
-from fuselearn.multilabel.decisions import rules
-from fuselearn.multilabel.decisions.sets import LEAST_PROBABILITY as SET_BOUND
-from fuselearn.multilabel.decisions.thresholds import LabelThresholds, LearnedThreshold
+from fuselearn.multilabel.decisions import LEAST_PROBABILITY as SET_BOUND
+from fuselearn.multilabel.decisions import LabelThresholds, LearnedThreshold
 from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
 
 
-def convert(estimator: Any, X: Any, opset: int) -> onnx.ModelProto:
-    """Export a fitted estimator; the precision of ``X`` decides about that of the input."""
+def convert(model: Any, X: Any, opset: int) -> onnx.ModelProto:
+    """Export a fitted estimator, or a pipeline that ends in one; ``X`` is as for :func:`fuselearn.to_onnx`."""
+    steps, estimator = (model[:-1], model[-1]) if isinstance(model, Pipeline) else ((), model)
     categories = read_categories(estimator)  # fails before anything is converted
-    graph = Graph({"variable"} if is_regressor(estimator) else {"label", "probabilities"})
-    inputs, matrix = add_inputs(graph, estimator, categories, X)
+    graph = Graph(("variable",) if is_regressor(estimator) else ("label", "probabilities"), opset)
+    if len(steps) == 0:
+        inputs, matrix = add_inputs(graph, estimator, categories, X)
+    elif any(levels is not None for levels in categories):
+        raise TypeError(
+            f"{type(estimator).__name__} with categorical features cannot be exported to ONNX as a step of a pipeline; "
+            "export it by itself, or encode the features in the pipeline."
+        )
+    else:
+        inputs, matrix = add_steps(graph, steps, X)
     if is_regressor(estimator):
         graph.add("Identity", add_scores(estimator, graph, matrix), output="variable")
         outputs = [declare("variable", TensorProto.DOUBLE, 1)]
@@ -48,7 +58,14 @@ def convert(estimator: Any, X: Any, opset: int) -> onnx.ModelProto:
             kind = helper.np_dtype_to_tensor_dtype(label_values(estimator).dtype)
             label = helper.make_tensor_value_info("label", kind, ["n_samples"])
         outputs = [label, declare("probabilities", TensorProto.FLOAT, n_columns)]
-    return finish_model(graph, type(estimator).__name__, inputs, outputs, opset, __version__)
+    opsets = [helper.make_opsetid(domain, version) for domain, version in graph.opsets.items()]
+    return helper.make_model(
+        helper.make_graph(graph.nodes, type(estimator).__name__, inputs, outputs, graph.constants),
+        opset_imports=opsets,
+        ir_version=helper.find_min_ir_version_for(opsets, ignore_unknown=True),
+        producer_name="fuselearn",
+        producer_version=__version__,
+    )
 
 
 def add_classifier(graph: Graph, estimator: Any, matrix: str, label: str, probabilities: str) -> None:

@@ -5,13 +5,16 @@ The inputs of a graph are one matrix of numbers, or one input per feature if som
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import AttributeProto, NodeProto, TensorProto, helper, numpy_helper
+from sklearn.pipeline import Pipeline
+
+from fuselearn._extras import require
 
 ML = "ai.onnx.ml"
 UNKNOWN = -1.0
@@ -24,32 +27,37 @@ class Graph:
 
     Parameters
     ----------
-    taken : iterable of str, default=()
-        Names that are used already.
-    unique : callable, optional
-        Turns a name into one that is not used yet; by default, a number is appended.
+    outputs : iterable of str
+        The names of its outputs, which nothing else may have.
+    opset : int
+        Version of ONNX's operators.
 
     Attributes
     ----------
     nodes : list of NodeProto
     constants : list of TensorProto
+    opsets : dict of str to int
+        Versions of the operators of each domain.
     """
 
-    def __init__(self, taken: Iterable[str] = (), unique: Callable[[str], str] | None = None) -> None:
+    def __init__(self, outputs: Iterable[str], opset: int) -> None:
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
-        self._taken = set(taken)
-        self._unique = unique
+        self.opsets = {"": opset, ML: 3}
+        self._taken = set(outputs)
 
     def name(self, wanted: str) -> str:
         """Return a name that is not yet used in the graph."""
-        if self._unique is not None:
-            return self._unique(wanted)
         name, number = wanted, 1
         while name in self._taken:
             name, number = f"{wanted}_{number}", number + 1
         self._taken.add(name)
         return name
+
+    def reserve(self, name: str) -> None:
+        """Reserve the name of an input."""
+        if self.name(name) != name:
+            raise ValueError(f"Feature {name!r} has the name of an output of the exported model; rename it.")
 
     def add(
         self,
@@ -125,8 +133,7 @@ def _add_columns(graph: Graph, model: Any, categories: Categories) -> tuple[list
     names = getattr(model, "feature_names_in_", [f"column_{f}" for f in range(len(categories))])
     inputs, columns = [], []
     for name, levels in zip(names, categories, strict=True):
-        if graph.name(name) != name:
-            raise ValueError(f"Feature {name!r} has the name of an output of the exported model; rename it.")
+        graph.reserve(name)
         is_text = levels is not None and not _are_numbers(levels)
         if levels is not None and is_text and not all(isinstance(level, str) for level in levels):
             raise TypeError(
@@ -144,6 +151,7 @@ def _add_encoder(graph: Graph, name: str, levels: npt.NDArray[Any], is_text: boo
     numbers = np.arange(len(levels), dtype=np.float64)
     if missing not in set(keys):
         keys, numbers = np.append(keys, missing), np.append(numbers, np.nan)
+    graph.opsets[ML] = max(4, graph.opsets[ML])  # from this version on, it supports doubles
     return graph.add(
         "LabelEncoder",
         name,
@@ -165,25 +173,34 @@ def declare(name: str, kind: int, width: int) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, kind, ["n_samples", width])
 
 
-def finish_model(
-    graph: Graph,
-    name: str,
-    inputs: list[onnx.ValueInfoProto],
-    outputs: list[onnx.ValueInfoProto],
-    opset: int,
-    producer_version: str,
-) -> onnx.ModelProto:
-    """Return a model of the graph, for the oldest version of ONNX that supports it."""
-    opsets = [helper.make_opsetid("", opset)]
-    encoders = any(node.op_type == "LabelEncoder" for node in graph.nodes)
-    opsets.append(helper.make_opsetid(ML, 4 if encoders else 3))  # LabelEncoder supports doubles from version 4 on
-    return helper.make_model(
-        helper.make_graph(graph.nodes, name, inputs, outputs, graph.constants),
-        opset_imports=opsets,
-        ir_version=helper.find_min_ir_version_for(opsets),
-        producer_name="fuselearn",
-        producer_version=producer_version,
-    )
+def add_steps(graph: Graph, steps: Pipeline, X: Any) -> tuple[list[onnx.ValueInfoProto], str]:
+    """Add the steps before the model of a pipeline, as skl2onnx converts them; ``X`` defines the types of inputs."""
+    require("ONNX export of a pipeline", "skl2onnx")
+    import skl2onnx
+    from skl2onnx.common.data_types import DoubleTensorType
+    from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
+
+    declared = None
+    if X is None:
+        if hasattr(steps, "feature_names_in_"):
+            raise ValueError(
+                "Pass X, some samples of the training data: a pipeline does not know the types of its columns."
+            )
+        declared = [("X", DoubleTensorType([None, steps.n_features_in_]))]
+    elif not hasattr(X, "columns"):
+        X = X[:1]
+    try:
+        converted = skl2onnx.to_onnx(steps, X, initial_types=declared, target_opset=graph.opsets[""])
+    except (MissingConverter, MissingShapeCalculator) as error:
+        raise TypeError(f"A step of the pipeline cannot be exported to ONNX. {error}") from error
+    part = onnx.compose.add_prefix(converted, "step_", rename_inputs=False).graph
+    for value in part.input:
+        graph.reserve(value.name)
+    graph.nodes.extend(part.node)
+    graph.constants.extend(part.initializer)
+    for domain in converted.opset_import:
+        graph.opsets[domain.domain] = max(domain.version, graph.opsets.get(domain.domain, 1))
+    return list(part.input), graph.add("Cast", part.output[0].name, to=TensorProto.DOUBLE)
 
 
 def _attribute(name: str, value: Any) -> AttributeProto:

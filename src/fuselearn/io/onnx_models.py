@@ -36,13 +36,12 @@ from fuselearn.learners.clones import MultilabelClone
 from fuselearn.learners.forests import tree_values
 from fuselearn.learners.svm import ClassMachines, LabelMachines
 from fuselearn.multilabel.base import MultilabelBase
-from fuselearn.multilabel.decisions.rules import OwnDecision
+from fuselearn.multilabel.decisions import OwnDecision
 from fuselearn.multilabel.ensemble import OnSomeFeatures
 from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
 from fuselearn.multilabel.methods.chain import Chain
 from fuselearn.multilabel.methods.fused import FusedModel
-from fuselearn.multilabel.methods.hierarchy import LEAF
-from fuselearn.multilabel.methods.homer import HOMERModel
+from fuselearn.multilabel.methods.homer import LEAF, HOMERModel
 from fuselearn.multilabel.methods.label_trees import LabelForest
 from fuselearn.multilabel.methods.log_odds import LEAST_PROBABILITY
 

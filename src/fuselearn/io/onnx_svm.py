@@ -33,6 +33,12 @@ MOST_BYTES = 2**30
 def add_scaled(graph: Graph, encoder: NumberEncoder, table: KernelTable, matrix: str) -> str:
     """Add the nodes that turn a matrix of doubles into the scaled columns of a table."""
     add, numbers = graph.add, _add_numbers(graph, encoder, matrix)
+    if encoder.impute:
+        is_missing = add("IsNaN", numbers)
+        numbers = add("Where", is_missing, encoder.medians, numbers)
+        if len(encoder.gaps):
+            marks = add("Cast", graph.take(is_missing, encoder.gaps), to=TensorProto.DOUBLE)
+            numbers = add("Concat", numbers, marks, axis=1)
     if table.chosen is not None:
         numbers = graph.take(numbers, table.chosen)
     centred = numbers if table.is_sparse else add("Sub", numbers, table.shift)

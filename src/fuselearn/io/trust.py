@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
-
-from fuselearn.io.contents import walk_parts
-from fuselearn.io.errors import ModelFileError
 
 # Packages whose classes hold fitted values. The core is not among them: its kernels do not check arrays, so trees
 # are stored as plain arrays and checked before they become trees again.
@@ -61,6 +59,23 @@ MAY_HOLD = "a model file may hold only estimators and values of fuselearn, NumPy
 ARITHMETIC = ("sklearn.feature_selection", "sklearn.metrics", "sklearn.metrics.pairwise")
 
 
+class ModelFileError(ValueError):
+    """Raised if a model file cannot be loaded, or a model cannot be saved.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import fuselearn
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "model.fuse")
+    >>> _ = path.write_text("not a model")
+    >>> try:
+    ...     fuselearn.load(path)
+    ... except fuselearn.io.ModelFileError as error:
+    ...     print(str(error).replace(str(path), "model.fuse"))
+    model.fuse cannot be loaded. It is not a model file, or it is damaged.
+    """
+
+
 def refuse_untrusted(names: Iterable[str]) -> None:
     """Refuse a file that names anything other than the types a model file may hold.
 
@@ -87,33 +102,33 @@ def refuse_foreign_estimators(model: Any) -> None:
             )
 
 
+def walk_parts(model: Any) -> Iterator[Any]:
+    """Iterate over a model and everything in it, each once."""
+    waiting, seen = [model], set()
+    while waiting:
+        part = waiting.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            waiting.extend(_below(part))
+
+
+def _below(part: Any) -> Iterable[Any]:
+    if isinstance(part, dict):
+        return part.values()
+    if isinstance(part, list | tuple | set):
+        return part
+    if isinstance(part, np.ndarray):
+        return part.ravel() if part.dtype == object else ()
+    return vars(part).values() if hasattr(part, "__dict__") and not isinstance(part, type) else ()
+
+
 def is_trusted(name: str) -> bool:
     """Return whether a model file may hold objects of a type, or a function."""
-    return name in PARTS or _find_class(name) is not None or _is_arithmetic(name)
+    return name in PARTS or find_class(name) is not None or _is_arithmetic(name)
 
 
-def find_plain_class(name: str) -> type | None:
-    """Return a trusted class by its full name, if its objects consist of their state only, unlike compiled types."""
-    found = _find_class(name)
-    if found is None or issubclass(found, tuple | dict):
-        return None
-    is_plain = found.__reduce__ is object.__reduce__ and found.__reduce_ex__ is object.__reduce_ex__
-    return found if is_plain else None
-
-
-def find_named_tuple(name: str) -> Any:
-    """Return a trusted class of named tuples by its full name."""
-    found = _find_class(name)
-    return found if found is not None and issubclass(found, tuple) and hasattr(found, "_fields") else None
-
-
-def find_mapping(name: str) -> Any:
-    """Return a trusted dict class by its full name."""
-    found = _find_class(name)
-    return found if found is not None and issubclass(found, dict) else None
-
-
-def _find_class(name: str) -> type | None:
+def find_class(name: str) -> type | None:
     """Return a class by its full name, if it only stores its arguments."""
     module_name, _, own_name = name.rpartition(".")
     package, _, rest = module_name.partition(".")

@@ -1,9 +1,9 @@
 """Compare ensembles in repeated experiments, with statistics and a report.
 
-- `Suite` says what to compare, `Table` and `table_suite` on your own file; `Variant` is a method that shares the fit of
-  another one.
+- `Suite` says what to compare, `Table` and `table_suite` on your own files; `Variant` is a method that shares the fit
+  of another one.
 - `run_suite` runs a suite; it can be stopped and resumed. `ResultStore` holds the results.
-- `summarize`, `fold_scores` and `totals` read them, `write_report` writes them as one HTML file.
+- `summarize` averages them over the folds, `write_report` writes them as one HTML file.
 - `fuselearn.lab.statistics` ranks methods and tests differences, `fuselearn.lab.figures` plots them.
 """
 
@@ -16,26 +16,20 @@ if TYPE_CHECKING:
     from fuselearn.lab.methods import Variant
     from fuselearn.lab.report import write_report
     from fuselearn.lab.runner import Outcome, RunError, run_suite
-    from fuselearn.lab.store import ResultStore, StoreError
-    from fuselearn.lab.suites import DEMO, Suite, Table, derive_seed, table_suite
-    from fuselearn.lab.summary import Totals, fold_scores, summarize, totals
+    from fuselearn.lab.store import ResultStore, StoreError, summarize
+    from fuselearn.lab.suites import Suite, Table, table_suite
 
 __all__ = [
-    "DEMO",
     "Outcome",
     "ResultStore",
     "RunError",
     "StoreError",
     "Suite",
     "Table",
-    "Totals",
     "Variant",
-    "derive_seed",
-    "fold_scores",
     "run_suite",
     "summarize",
     "table_suite",
-    "totals",
     "write_report",
 ]
 
@@ -45,9 +39,8 @@ _MODULES = {
     "methods": ("Variant",),
     "report": ("write_report",),
     "runner": ("Outcome", "RunError", "run_suite"),
-    "store": ("ResultStore", "StoreError"),
-    "suites": ("DEMO", "Suite", "Table", "derive_seed", "table_suite"),
-    "summary": ("Totals", "fold_scores", "summarize", "totals"),
+    "store": ("ResultStore", "StoreError", "summarize"),
+    "suites": ("Suite", "Table", "table_suite"),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fuselearn.diagnosis import LabelAudit
 from fuselearn.diagnosis.label_audit import find_trusted_neighbors
-from fuselearn.lab.pages import NBSP, make_environment
+from fuselearn.lab.report import NBSP, make_environment
 
 __all__ = ["render_audit"]
 
@@ -101,6 +101,7 @@ def render_audit(
         .get_template("audit.html")
         .render(
             title=title,
+            sentence=str(audit)[0].upper() + str(audit)[1:],
             audit=audit,
             n_suspects=len(suspects),
             facts=[
@@ -111,7 +112,8 @@ def render_audit(
                 ("estimated share of wrong labels", f"{audit.noise_rate:.1%}".replace("%", f"{NBSP}%")),
             ],
             matrix=[] if several else _matrix(audit.noise_matrix),
-            doubts=_doubts(rows) if several else [],
+            several=several,
+            predictability=_predictability(audit.predictability),
             cards=cards,
             n_hidden_features=max(0, n_features - MOST_FEATURES),
             command=command,
@@ -130,13 +132,22 @@ def _find_neighbours(
     return find_trusted_neighbors(X, is_suspect, asked)
 
 
-def _doubts(rows: pd.DataFrame) -> list[tuple[str, list[int]]]:
-    """Return for each label how many samples have it, how many of those are suspects, and the same for the others."""
-    counts = rows.groupby(["label", "given"], sort=False)["suspect"].agg(["size", "sum"]).unstack(fill_value=0)
-    columns = [(what, given) for given in (1, 0) for what in ("size", "sum")]
-    table = counts.reindex(columns=columns, fill_value=0)
-    order = table["sum"].sum(axis=1).sort_values(ascending=False, kind="stable").index[:MOST_LABELS]
-    return [(str(label), [int(number) for number in table.loc[label]]) for label in order]
+def _predictability(table: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    """Return the cells of each class or label, the one with most suspects first."""
+    table = table.sort_values(["suspects", "contradicted"], ascending=False, kind="stable").head(MOST_LABELS)
+    return [
+        (
+            str(line.Index),
+            [
+                f"{line.samples:,}",
+                f"{line.skill:.3f}",
+                "yes" if line.predictable else "no",
+                f"{line.contradicted:,}",
+                f"{line.suspects:,}",
+            ],
+        )
+        for line in table.itertuples()
+    ]
 
 
 def _make_card(

@@ -1,12 +1,12 @@
 """Which method is best, by how much, and whether the difference is significant.
 
-A `Comparison` answers this for one level of noise, or for several together, from a table of scores whose
-rows are datasets. With a single dataset, the rows are its folds. Ranks and wins count every cell of the table. Tests
-use the mean of each dataset over the levels, because they need independent rows, and two levels of noise of one dataset
-are not independent.
+A `Comparison` answers this for one level of noise, or for several together, from one table of scores whose rows are
+datasets: the means over the levels, as two levels of noise of one dataset are not independent. With a single dataset,
+the rows are its folds. Ranks, wins and p-values all come from this table.
 
-A difference is claimed only if a test corrected for all pairs of methods finds it, since the leading
-method is known only afterwards: about one in twenty random tables leads to a claim.
+A difference is claimed only if a test corrected for all pairs of methods finds it, since the leading method is known
+only afterwards: about one in twenty random tables leads to a claim. With a control, which is named before, the tests
+are corrected for the pairs with the control only.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-import numpy as np
 import pandas as pd
 
+from fuselearn._messages import show
 from fuselearn.lab.statistics import (
-    OmnibusTest,
-    WinTieLoss,
+    Significance,
     average_ranks,
     finner,
     friedman_posthoc,
     friedman_test,
-    mid_ranks,
     resampled_t_test,
     wilcoxon_test,
     win_tie_loss,
 )
-from fuselearn.lab.statistics.ranks import bootstrap_means
 
 __all__ = ["ALPHA", "DIGITS", "Comparison", "compare_methods"]
 
 ALPHA = 0.05
 DIGITS = 4
 """Scores that are equal when printed tie."""
+FEWEST_DATASETS = 2
+FEWEST_FOLDS = 5
+"""With fewer folds, a test depends on a standard deviation that is itself known from next to nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +48,21 @@ class Comparison:
     ----------
     noise : tuple of float
         The levels of noise that the scores are means of.
-    cells : DataFrame of shape (n_rows * n_levels, n_methods)
-        Complete scores, indexed by row (a dataset or a fold) and noise.
+    scores : DataFrame of shape (n_rows, n_methods)
+        Complete scores, rounded to `DIGITS`; the rows are datasets or folds.
     n_splits : int or None
         Number of folds of one repeat if the rows are folds; None if they are datasets.
     left_out : tuple of str
-        Methods and rows that are missing from `cells`, because ranks need every method on every row.
+        Methods and rows that are missing from `scores`, because ranks need every method on every row.
+    control : str or None
+        The method that the others are compared with; None compares all pairs.
     """
 
     noise: tuple[float, ...]
-    cells: pd.DataFrame
+    scores: pd.DataFrame
     n_splits: int | None
     left_out: tuple[str, ...] = ()
+    control: str | None = None
 
     @property
     def over_folds(self) -> bool:
@@ -69,18 +72,19 @@ class Comparison:
     @property
     def methods(self) -> list[str]:
         """The compared methods, in the order of the suite."""
-        return list(self.cells.columns)
-
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """The mean over the levels of noise: one line per dataset or fold."""
-        return _per_row(self.cells)
+        return list(self.scores.columns)
 
     @property
     def rows(self) -> str:
         """What is compared, and how many of them: 12 datasets."""
         n_rows = len(self.scores)
         return f"{n_rows} {'fold' if self.over_folds else 'dataset'}{'s' if n_rows > 1 else ''}"
+
+    @property
+    def missing_rows(self) -> str:
+        """What a test needs if there are too few rows; empty if there are enough."""
+        fewest, what = (FEWEST_FOLDS, "folds") if self.over_folds else (FEWEST_DATASETS, "datasets")
+        return f"a test needs at least {fewest} {what}" if len(self.scores) < fewest else ""
 
     @cached_property
     def means(self) -> pd.Series:
@@ -89,8 +93,8 @@ class Comparison:
 
     @cached_property
     def ranks(self) -> pd.Series:
-        """The average rank of each method over all cells."""
-        return average_ranks(self.cells, digits=DIGITS)
+        """The average rank of each method."""
+        return average_ranks(self.scores)
 
     @cached_property
     def standing(self) -> list[str]:
@@ -119,72 +123,69 @@ class Comparison:
     @cached_property
     def beaten(self) -> list[str]:
         """The methods that are significantly worse than the best one."""
-        return list(self.pairs.index[self.pairs["ahead"] & (self.pairs["p_corrected"] < ALPHA)])
+        return self._with_verdict(self.best, "better")
 
     @cached_property
-    def intervals(self) -> pd.DataFrame:
-        """Bootstrap intervals of the average ranks over datasets (or folds)."""
-        return bootstrap_means(_per_row(mid_ranks(self.cells, digits=DIGITS)))
-
-    @cached_property
-    def wins(self) -> WinTieLoss:
-        """Wins, ties and losses of every pair over all cells."""
-        return win_tie_loss(self.cells, digits=DIGITS)
-
-    @cached_property
-    def omnibus(self) -> OmnibusTest | None:
+    def omnibus(self) -> Significance | None:
         """Friedman's test of all methods; None for fewer than three, and over folds, which are not independent."""
-        if self.over_folds or len(self.scores) < 2 or len(self.methods) < 3:
+        if self.over_folds or self.missing_rows or len(self.methods) < 3:
             return None
-        return friedman_test(self.scores, digits=DIGITS)
+        return friedman_test(self.scores)
 
     @property
     def test_name(self) -> str:
         """Name of the test behind the p-values of pairs."""
         if self.over_folds:
-            test = "corrected resampled t-test"
+            test = "corrected resampled t-test of the mean scores"
         elif len(self.methods) == 2:
             test = "Wilcoxon's signed-rank test"
         else:
-            test = "Friedman's post-hoc test"
-        return test if len(self.methods) == 2 else f"{test} with Finner's correction for all pairs"
+            test = "Friedman's post-hoc test of the average ranks"
+        pairs = "all pairs" if self.control is None else f"the pairs with {self.control}"
+        return test if len(self.methods) == 2 else f"{test} with Finner's correction for {pairs}"
 
     @cached_property
     def p_corrected(self) -> pd.DataFrame:
-        """The p-value of each pair of methods, corrected for their number; NaN for a single row."""
-        pairs = list(combinations(self.methods, 2))
-        scores = self.scores.round(DIGITS)
-        if len(scores) < 2:
-            found = np.full(len(pairs), np.nan)
-        elif self.n_splits is not None:
-            tests = [resampled_t_test(scores[a], scores[b], n_splits=self.n_splits) for a, b in pairs]
-            found = finner([test.p_value for test in tests])
+        """The p-value of each pair of methods, corrected for their number; NaN for pairs that are not tested."""
+        table = pd.DataFrame(float("nan"), index=self.methods, columns=self.methods)
+        if self.missing_rows:
+            return table
+        pairs = [pair for pair in combinations(self.methods, 2) if self.control in (None, *pair)]
+        if self.n_splits is not None:
+            tests = [resampled_t_test(self.scores[a], self.scores[b], n_splits=self.n_splits) for a, b in pairs]
+            found = list(finner([test.p_value for test in tests]))
         elif self.omnibus is None:
-            found = np.array([wilcoxon_test(scores[a], scores[b]).p_value for a, b in pairs])
+            found = [wilcoxon_test(self.scores[a], self.scores[b]).p_value for a, b in pairs]
         else:
+            posthoc = friedman_posthoc(self.scores, control=self.control)
             # No pair may be more significant than the omnibus test.
-            found = np.maximum(friedman_posthoc(scores).pairs["p_corrected"], self.omnibus.p_value)
-        table = pd.DataFrame(1.0, index=self.methods, columns=self.methods)
+            found = [max(posthoc.p_corrected(a, b), self.omnibus.p_value) for a, b in pairs]
         for (a, b), p_value in zip(pairs, found, strict=True):
             table.loc[a, b] = table.loc[b, a] = p_value
         return table
 
-    @cached_property
-    def pairs(self) -> pd.DataFrame:
-        """The best method against each of the others.
+    def against(self, reference: str) -> pd.DataFrame:
+        """Compare one method with each of the others.
 
-        Indexed by the other method: wins, ties, losses and mean difference of the best one, ahead (whether it is the
-        better one according to the test) and p_corrected.
+        Returns
+        -------
+        pairs : DataFrame
+            Indexed by the other method: wins, ties, losses and mean difference of the reference, p_corrected, and
+            verdict, what the reference is: "better", "worse", "not significant", or "" if not tested.
         """
-        best, others = self.best, self.standing[1:]
-        counts = [self.wins.between(best, other) for other in others]
-        pairs = pd.DataFrame(counts, index=pd.Index(others, name="versus"), columns=["wins", "ties", "losses"])
-        pairs["difference"] = self.means[best] - self.means[others]
-        tested_ranks = average_ranks(self.scores, digits=DIGITS)
-        behind = -pairs["difference"] if self.over_folds else tested_ranks[best] - tested_ranks[others]
-        pairs["ahead"] = behind < 0
-        pairs["p_corrected"] = self.p_corrected.loc[best, others]
+        others = pd.Index([method for method in self.standing if method != reference], name="versus")
+        pairs = win_tie_loss(self.scores).loc[reference].loc[others] if len(others) else pd.DataFrame(index=others)
+        pairs["difference"] = self.means[reference] - self.means[others]
+        pairs["p_corrected"] = self.p_corrected.loc[reference, others]
+        ahead = pairs["difference"] > 0 if self.over_folds else self.ranks[reference] < self.ranks[others]
+        pairs["verdict"] = ahead.map({True: "better", False: "worse"})
+        pairs.loc[pairs["p_corrected"] >= ALPHA, "verdict"] = "not significant"
+        pairs.loc[pairs["p_corrected"].isna(), "verdict"] = ""
         return pairs
+
+    def _with_verdict(self, reference: str, verdict: str) -> list[str]:
+        pairs = self.against(reference)
+        return list(pairs.index[pairs["verdict"] == verdict])
 
     @property
     def headline(self) -> str:
@@ -196,8 +197,16 @@ class Comparison:
             return f"All {n_methods} methods tie."
         what = "mean score" if self.over_folds else "average rank"
         said = f"{', '.join(tied)} {'have' if len(tied) > 1 else 'has'} the best {what} of {n_methods} methods"
-        if self.pairs["p_corrected"].isna().any():
-            return f"{said}, by {self.rows} alone."
+        if self.missing_rows:
+            return f"{said}, by {self.rows} alone; {self.missing_rows}."
+        if self.control is not None:
+            better, worse = (self._with_verdict(self.control, verdict) for verdict in ("better", "worse"))
+            found = [
+                f"significantly {where} {', '.join(whom)}"
+                for where, whom in (("ahead of", better), ("behind", worse))
+                if whom
+            ]
+            return f"{said}; {self.control} is {' and '.join(found) or 'not significantly different from any other'}."
         if not self.beaten:
             return f"{said}, but not significantly."
         whom = "all others" if len(self.beaten) == n_methods - len(tied) else ", ".join(self.beaten)
@@ -205,7 +214,12 @@ class Comparison:
 
 
 def compare_methods(
-    results: pd.DataFrame, methods: Sequence[str], noise: Sequence[float] | None = None
+    results: pd.DataFrame,
+    methods: Sequence[str],
+    noise: Sequence[float] | None = None,
+    *,
+    n_splits: int,
+    control: str | None = None,
 ) -> Comparison | None:
     """Compare the methods of a suite.
 
@@ -217,22 +231,27 @@ def compare_methods(
         The order in which methods are shown.
     noise : sequence of float, optional
         The levels of noise; all of them together by default.
+    n_splits : int
+        Number of folds of one repeat.
+    control : str, optional
+        The method that the others are compared with.
 
     Returns
     -------
     comparison : Comparison or None
         None if there is nothing to compare.
     """
+    if control is not None and control not in methods:
+        raise ValueError(f"control must be one of the methods {', '.join(methods)}; got {show(control)}.")
     levels = sorted(results["noise"].unique()) if noise is None else noise
     chosen = results[results["noise"].isin(levels)]
     over_folds = chosen["dataset"].nunique() == 1
-    n_splits = max(2, int(chosen["fold"].max()) + 1) if over_folds else None
     cells, left_out = _complete(_cells(chosen, levels, over_folds), methods)
-    return None if cells.empty else Comparison(tuple(levels), cells, n_splits, left_out)
-
-
-def _per_row(cells: pd.DataFrame) -> pd.DataFrame:
-    return cells.groupby(level="row", sort=False).mean()
+    if cells.empty:
+        return None
+    scores = cells.groupby(level="row", sort=False).mean().round(DIGITS)
+    known_control = control if control in scores else None
+    return Comparison(tuple(levels), scores, n_splits if over_folds else None, left_out, known_control)
 
 
 def _cells(results: pd.DataFrame, levels: Sequence[float], over_folds: bool) -> pd.DataFrame:

@@ -14,7 +14,7 @@ be readable in print and on a phone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +25,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
-from fuselearn.lab.statistics import PostHoc, average_ranks, indistinct_groups, score_table
-from fuselearn.lab.statistics.ranks import check_results
+from fuselearn._messages import show
+from fuselearn.lab.statistics import PostHoc, average_ranks
 
 __all__ = ["critical_difference", "fit_time_against_score", "rank_against_noise", "score_against_noise"]
 
@@ -92,15 +92,18 @@ def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, 
     >>> bool(rank_against_noise(results).axes[0].yaxis_inverted())
     True
     """
-    check_results(results, ["dataset", "noise", "method"], ["score"])
-    levels = np.sort(results["noise"].unique())
+    _check_results(results, ["dataset", "noise", "method"], ["score"])
+    levels, methods = np.sort(results["noise"].unique()), list(results["method"].unique())
     ranks = pd.DataFrame(
         [
-            average_ranks(score_table(results, noise=level), higher_is_better=higher_is_better, digits=digits)
+            average_ranks(
+                results[results["noise"] == level].pivot(index="dataset", columns="method", values="score")[methods],
+                higher_is_better=higher_is_better, digits=digits,
+            )
             for level in levels
         ],
         index=levels,
-    )
+    )  # fmt: skip
     figure, (axes,) = _panels(1, columns=1, height=3.8)
     styles = method_styles(ranks.columns)
     for method, style in styles.items():
@@ -145,7 +148,7 @@ def score_against_noise(results: pd.DataFrame, *, columns: int = 3) -> Figure:
     >>> len(score_against_noise(results).axes)
     2
     """
-    check_results(results, ["dataset", "noise", "method"], ["score"])
+    _check_results(results, ["dataset", "noise", "method"], ["score"])
     levels = np.sort(results["noise"].unique())
     styles = method_styles(results["method"])
     datasets = results["dataset"].unique()
@@ -173,7 +176,7 @@ def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
 
     Parameters
     ----------
-    result : PostHoc
+    result : named tuple
         All pairs of methods compared, from :func:`~fuselearn.lab.statistics.friedman_posthoc` or
         :func:`~fuselearn.lab.statistics.aligned_posthoc`.
 
@@ -193,7 +196,7 @@ def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
     >>> sum(line.get_gid() == "bar" for line in figure.axes[0].lines)
     2
     """
-    groups = indistinct_groups(result, alpha=alpha)
+    groups = _indistinct_groups(result, alpha)
     ranks = result.mean_ranks.sort_values(kind="stable")
     styles = method_styles(result.mean_ranks.index)
     low, high = np.floor(ranks.iloc[0]), np.ceil(ranks.iloc[-1])
@@ -244,6 +247,21 @@ def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
     return figure
 
 
+def _indistinct_groups(result: PostHoc, alpha: float) -> list[tuple[Any, Any]]:
+    """Return the best and the worst method of each group that a bar joins."""
+    if result.control is not None:
+        raise ValueError("result must compare all pairs of methods; call the test without control.")
+    methods = result.mean_ranks.sort_values(kind="stable").index
+    groups: list[tuple[Any, Any]] = []
+    reached = 0
+    for start, best in enumerate(methods):
+        alike = [end for end in range(start + 1, len(methods)) if result.p_corrected(best, methods[end]) > alpha]
+        if alike and alike[-1] > reached:
+            reached = alike[-1]
+            groups.append((best, methods[reached]))
+    return groups
+
+
 def fit_time_against_score(results: pd.DataFrame) -> Figure:
     """Plot the fit time of each method against its score.
 
@@ -272,7 +290,7 @@ def fit_time_against_score(results: pd.DataFrame) -> Figure:
     'log'
     """
     keys = ["dataset", "noise", "method"] if "noise" in results else ["dataset", "method"]
-    check_results(results, keys, ["score", "fit_seconds"])
+    _check_results(results, keys, ["score", "fit_seconds"])
     wrong = results[~(results["fit_seconds"] > 0)]
     if len(wrong):
         row = wrong.iloc[0]
@@ -369,3 +387,21 @@ def _bar_levels(bars: list[tuple[float, float]], gap: float) -> list[int]:
         ends[level : level + 1] = [end]
         levels.append(level)
     return levels
+
+
+def _check_results(results: pd.DataFrame, keys: Sequence[str], values: Sequence[str]) -> None:
+    """Refuse tidy results that lack a column, have no rows, or repeat a combination of the keys."""
+    needed = [*keys, *values]
+    missing = [column for column in needed if column not in results.columns]
+    if missing:
+        raise ValueError(f"results must have the columns {', '.join(needed)}; {', '.join(missing)} not found.")
+    if results.empty:
+        raise ValueError("results must have at least one row; got none.")
+    repeated = results.duplicated(list(keys))
+    if repeated.any():
+        row = results[repeated].iloc[0]
+        where = ", ".join(f"{key} {show(row[key])}" for key in keys)
+        raise ValueError(
+            f"results must have one row per {', '.join(keys)}; there are several for {where}. "
+            "Average or filter them first."
+        )

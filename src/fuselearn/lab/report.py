@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
+import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,21 +18,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from fuselearn._messages import format_seconds
-from fuselearn.lab import figures
 from fuselearn.lab.comparison import DIGITS, Comparison, compare_methods
-from fuselearn.lab.pages import format_percent, inline_svg, make_environment
-from fuselearn.lab.scoring import LOSSES, SCORES, name_score
+from fuselearn.lab.methods import METHODS
 from fuselearn.lab.statistics import friedman_posthoc
-from fuselearn.lab.store import PACKAGES, ResultStore
-from fuselearn.lab.suites import Suite
-from fuselearn.lab.summary import Totals, summarize_results, totals
+from fuselearn.lab.store import PACKAGES, ResultStore, summarize_results
+from fuselearn.lab.suites import LOSSES, SCORES, Suite
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Material", "collect", "render", "write_report"]
+
+NBSP = "\N{NO-BREAK SPACE}"
 
 MOST_LABELS = 40
 """Largest number of labels shown for a dataset."""
@@ -42,7 +47,9 @@ class Material:
     results: pd.DataFrame
     label_scores: pd.DataFrame
     settings: Mapping[str, str]
-    totals: Totals
+    totals: Mapping[str, Any]
+    commands: tuple[str, ...] = ()
+    control: str | None = None
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -52,7 +59,11 @@ class Material:
     @cached_property
     def overall(self) -> Comparison | None:
         """The methods compared over all levels of noise together."""
-        return compare_methods(self.results, self.suite.methods)
+        return self._compare(None)
+
+    def _compare(self, noise: list[float] | None) -> Comparison | None:
+        suite = self.suite
+        return compare_methods(self.results, suite.methods, noise, n_splits=suite.folds, control=self.control)
 
     @cached_property
     def levels(self) -> dict[float, Comparison | None]:
@@ -60,7 +71,13 @@ class Material:
         levels = sorted(self.results["noise"].unique())
         if len(levels) == 1:
             return {levels[0]: self.overall}
-        return {level: compare_methods(self.results, self.suite.methods, [level]) for level in levels}
+        return {level: self._compare([level]) for level in levels}
+
+    def reference(self, comparison: Comparison) -> str:
+        """Return the method to show against the others: the control, or the best over all levels of noise."""
+        overall = self.overall
+        chosen = comparison.control or (comparison.best if overall is None else overall.best)
+        return chosen if chosen in comparison.methods else comparison.best
 
     @property
     def headline(self) -> str:
@@ -78,7 +95,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     suite: str | None = None,
-    command: str = "",
+    control: str | None = None,
 ) -> Path:
     """Write the report of a suite as one self-contained HTML file.
 
@@ -90,8 +107,9 @@ def write_report(
         The HTML file. Missing folders are created.
     suite : str, optional
         The name of the suite; needed only if the store holds several.
-    command : str, optional
-        The command that produced the results, to show in the report.
+    control : str, optional
+        The method that the others are tested against; by default, tests are of all pairs, and the report shows those
+        with the best method.
 
     Returns
     -------
@@ -102,7 +120,7 @@ def write_report(
     StoreError
         If the store cannot be read, or holds several suites and none is named.
     ValueError
-        If there is no result.
+        If there is no result, or the control is no method of the suite.
 
     Examples
     --------
@@ -120,22 +138,25 @@ def write_report(
     """
     opened = nullcontext(store) if isinstance(store, ResultStore) else ResultStore(store, create=False)
     with opened as source:
-        page = render(collect(source, suite), command=command)
+        page = render(collect(source, suite, control))
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")
     return path
 
 
-def collect(store: ResultStore, suite: str | None = None) -> Material:
+def collect(store: ResultStore, suite: str | None = None, control: str | None = None) -> Material:
     """Collect the content of a report; the parameters are those of `write_report`."""
     plan, results = store.suite(suite), store.results(suite)
     if results.empty:
         raise ValueError(f"The suite {plan.name!r} has no results yet.")
-    return Material(plan, results, store.label_scores(suite), store.settings(suite), totals(store, suite))
+    commands = tuple(command for command in dict.fromkeys(store.runs(suite)["command"]) if command)
+    return Material(
+        plan, results, store.label_scores(suite), store.settings(suite), store.totals(suite), commands, control
+    )
 
 
-def render(material: Material, *, command: str = "") -> str:
+def render(material: Material) -> str:
     """Return the page, a complete HTML document."""
     suite, results, summary = material.suite, material.results, material.summary
     levels, cost = material.levels, material.totals
@@ -147,6 +168,7 @@ def render(material: Material, *, command: str = "") -> str:
         .get_template("report.html")
         .render(
             suite=suite,
+            convention=describe_convention(suite),
             headline=material.headline,
             evidence=material.evidence,
             facts=_facts(material),
@@ -158,15 +180,19 @@ def render(material: Material, *, command: str = "") -> str:
             ],
             measures=_measure_tables(summary, suite) if suite.task == "multilabel" else {},
             labels=_label_tables(material.label_scores, suite.methods),
-            tests=[(name, found, _p_rows(found)) for name, found in compared.items() if len(found.methods) > 1],
+            tests=[
+                (name, found, material.reference(found), _p_rows(found, material.reference(found)))
+                for name, found in compared.items()
+                if len(found.methods) > 1
+            ],
             pictures=[
                 {"name": name, "caption": caption, "svg": inline_svg(figure, prefix=name)}
                 for name, caption, figure in draw(material)
             ],
             failures=_failures(results),
-            command=command,
-            cost=f"{cost.fits:,} fits, {format_seconds(cost.fit_seconds)} of fitting in all processes, "
-            f"{format_seconds(cost.elapsed_seconds)} elapsed.",
+            program="\n".join(material.commands) or write_python(suite, material.settings),
+            cost=f"{cost['fits']:,} fits, {format_seconds(cost['fit_seconds'])} of fitting in all processes, "
+            f"{format_seconds(cost['elapsed_seconds'])} elapsed.",
             settings={method: material.settings[method] for method in suite.methods if method in material.settings},
             versions=[
                 (package.replace("_", "-"), ", ".join(sorted(results[package].dropna().unique())))
@@ -184,7 +210,7 @@ def _facts(material: Material) -> list[tuple[str, Any]]:
     suite, results = material.suite, material.results
     levels = sorted(results["noise"].unique())
     noise = [("label noise", ", ".join(map(format_percent, levels)))] if levels != [0] else []
-    missing = material.totals.expected - material.totals.results
+    missing = material.totals["expected"] - material.totals["results"]
     return [
         ("datasets", results["dataset"].nunique()),
         ("methods", results["method"].nunique()),
@@ -277,17 +303,11 @@ def _label_tables(label_scores: pd.DataFrame, methods: Any) -> dict[str, dict[st
     return tables
 
 
-def _p_rows(comparison: Comparison) -> list[tuple[str, str, float, float, str]]:
-    """Return the best method against each other one: name, record, difference, p-value, verdict."""
+def _p_rows(comparison: Comparison, reference: str) -> list[tuple[str, str, float, float, str]]:
+    """Return the reference against each other method: name, record, difference, p-value, verdict."""
     return [
-        (
-            str(other),
-            f"{row.wins} / {row.ties} / {row.losses}",
-            float(row.difference),
-            float(row.p_corrected),
-            "better" if other in comparison.beaten else "" if row.p_corrected != row.p_corrected else "not significant",
-        )
-        for other, row in zip(comparison.pairs.index, comparison.pairs.itertuples(), strict=True)
+        (str(row.Index), f"{row.wins} / {row.ties} / {row.losses}", row.difference, row.p_corrected, row.verdict)
+        for row in comparison.against(reference).itertuples()
     ]
 
 
@@ -306,6 +326,8 @@ def draw(material: Material) -> Iterator[tuple[str, str, Figure]]:
     scored, overall = material.summary.dropna(subset=["score"]), material.overall
     if overall is None:
         return
+    from fuselearn.lab import figures
+
     if len(overall.noise) > 1:
         if not overall.over_folds and len(overall.methods) > 1:
             complete = scored["dataset"].isin(overall.scores.index) & scored["method"].isin(overall.methods)
@@ -331,3 +353,129 @@ def draw(material: Material) -> Iterator[tuple[str, str, Figure]]:
     if timed["method"].nunique() > 1:
         caption = "Time of one fit (the line spans the middle half) against mean macro F1."
         yield "time", caption, figures.fit_time_against_score(timed)
+
+
+def write_python(suite: Suite, settings: Mapping[str, str]) -> str:
+    """Return the Python code that runs a suite; estimators of its own are written as their settings."""
+    usual = Suite(suite.name, suite.datasets, suite.methods)
+    changed = {
+        field.name: getattr(suite, field.name)
+        for field in dataclasses.fields(suite)
+        if getattr(suite, field.name) != getattr(usual, field.name) and field.name != "tables"
+    }
+    arguments = ["name", "datasets", "methods", *changed]
+    own = {
+        method: settings.get(method, "...")
+        for method in suite.methods
+        if method.partition("(")[0] not in METHODS[suite.task] and ":" not in method
+    }
+    tables = []
+    for table in suite.tables:
+        options = {name: getattr(table, name) for name in ("target", "labels", "reading", "cleaning")}
+        tables.append(", ".join([f'"PATH OF {table.name}"', *(f"{k}={v!r}" for k, v in options.items() if v)]))
+    lines = [
+        f"from fuselearn.lab import Suite, {'Table, ' if tables else ''}run_suite",
+        "",
+        "suite = Suite(",
+        *(f"    {name}={getattr(suite, name)!r}," for name in arguments),
+        *(["    tables=[", *(f"        Table.of({table})," for table in tables), "    ],"] if tables else []),
+        ")",
+        *(["estimators = {", *(f"    {name!r}: {text}," for name, text in own.items()), "}"] if own else []),
+        f'run_suite(suite, "results.db"{", estimators=estimators" if own else ""})',
+    ]
+    return "\n".join(lines)
+
+
+def describe_convention(suite: Suite) -> str:
+    """Return how F1 counts a class or label that is neither in a test fold nor predicted."""
+    if suite.task == "multiclass":
+        return "A class that is neither in a test fold nor predicted has an F1 of 0."
+    source = "as in many papers (zero_division=1)" if suite.zero_division else "as in scikit-learn (zero_division=0)"
+    return f"A label that is neither in a test fold nor predicted has an F1 of {suite.zero_division:g}, {source}."
+
+
+def name_score(score: str) -> str:
+    """Return what a score is called in tables.
+
+    Examples
+    --------
+    >>> name_score("macro_f1"), name_score("auc"), name_score("hamming_loss")
+    ('macro F1', 'AUC', 'Hamming loss')
+    """
+    proper = {"f1": "F1", "auc": "AUC", "hamming": "Hamming", "jaccard": "Jaccard", "brier": "Brier score"}
+    return " ".join(proper.get(word, word) for word in score.split("_"))
+
+
+def make_environment() -> Environment:
+    """Return the environment of the templates."""
+    environment = Environment(
+        loader=PackageLoader("fuselearn.lab"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"breakable": _breakable, "percent": format_percent, "p_value": format_p}
+    return environment
+
+
+def _breakable(name: str) -> Markup:
+    """Allow line breaks between the words of a long name: HistGradientBoosting, random-forest, breast_cancer."""
+    parts = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[-_./:(])", str(name))
+    return Markup("<wbr>").join(escape(part) for part in parts)
+
+
+def format_percent(fraction: float) -> str:
+    """Format a fraction as a percentage, with a non-breaking space."""
+    return f"{100 * fraction:g}{NBSP}%"
+
+
+def format_p(p_value: float) -> str:
+    """Format a p-value with its significant digits, or as a dash if there is none.
+
+    Examples
+    --------
+    >>> [format_p(p_value) for p_value in (0.213, 0.0213, 0.00213, 0.000004, float("nan"))]
+    ['0.21', '0.021', '0.0021', '<0.0001', '–']
+    """
+    if math.isnan(p_value):
+        return "–"
+    if p_value < 0.0001:
+        return "<0.0001"
+    return f"{p_value:.{2 if p_value >= 0.1 else 3 if p_value >= 0.01 else 4}f}"
+
+
+def inline_svg(figure: Figure, *, prefix: str) -> Markup:
+    """Convert a figure to SVG for a page.
+
+    Text stays text, so that it can be searched and read aloud. Every color becomes a style
+    variable such as ``var(--fig-0072b2, #0072b2)``, which a dark page redefines; shapes without a
+    color, which SVG fills black, get the text color of the page. Ids inside the figure get a
+    prefix, because they must be unique on a page, and unused ids are removed.
+
+    Parameters
+    ----------
+    figure : Figure
+        A matplotlib figure.
+    prefix : str
+        Unique for each figure of the page.
+
+    Returns
+    -------
+    svg : str
+        An ``<svg>`` element, deterministic for equal figures.
+    """
+    import matplotlib as mpl
+
+    figure.patch.set_alpha(0)
+    for axes in figure.axes:
+        axes.patch.set_alpha(0)
+    file = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "fuselearn"}):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    text = file.getvalue()
+    text = text[text.index("<svg") :].strip()
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r'\1 style="fill: currentColor"', text)
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', text))
+    text = re.sub(r' id="([^"]*)"', lambda found: f' id="{prefix}-{found[1]}"' if found[1] in used else "", text)
+    text = re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", text)
+    return Markup(re.sub(r"#[0-9a-f]{6}\b", lambda found: f"var(--fig-{found[0][1:]}, {found[0]})", text))

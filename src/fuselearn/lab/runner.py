@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from concurrent.futures import BrokenExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
 from joblib import Parallel, delayed, effective_n_jobs
+from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
 from sklearn.base import BaseEstimator
 
+from fuselearn._messages import format_seconds
 from fuselearn.lab.methods import Variant, format_settings, make_contenders
-from fuselearn.lab.progress import Progress, ProgressCallback, progress_bar
 from fuselearn.lab.protocol import FitTask, fit_cost, fit_tasks, quietly, run_fit
 from fuselearn.lab.store import Cell, Result, ResultStore
 from fuselearn.lab.suites import Suite
@@ -30,6 +34,42 @@ __all__ = ["Outcome", "RunError", "run_suite"]
 
 class RunError(RuntimeError):
     """Raised if a run had to stop; finished results are kept."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress that a run reports each time results arrive.
+
+    Parameters
+    ----------
+    done, total : int
+        Results of this run, and the number that was missing when it started.
+    failures : int
+        Number of failures among them.
+    share : float
+        The fraction of the work that is done; expensive datasets count for more.
+    seconds : float
+        Time since the start of the run.
+    dataset : str
+        The dataset of the last results; empty before the first.
+    """
+
+    done: int
+    total: int
+    failures: int
+    share: float
+    seconds: float
+    dataset: str = ""
+
+    @property
+    def remaining(self) -> float | None:
+        """Estimated seconds left; None before the first result."""
+        if not self.share:
+            return None
+        return self.seconds * (1 - self.share) / self.share
+
+
+ProgressCallback = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -44,6 +84,8 @@ class Outcome:
         Number of results of the suite that the store held before.
     failures : int
         Number of failures among the new results; the store holds the error messages.
+    failed_methods : dict of str to str
+        The methods of the suite of which every fit failed, and an error message of each.
     seconds : float
         Duration of the run.
     """
@@ -51,6 +93,7 @@ class Outcome:
     added: int
     kept: int
     failures: int
+    failed_methods: Mapping[str, str]
     seconds: float
 
 
@@ -62,6 +105,7 @@ def run_suite(
     estimators: Mapping[str, BaseEstimator | Variant] | None = None,
     retry_failures: bool = False,
     progress: ProgressCallback | Literal["bar"] | None = "bar",
+    command: str = "",
 ) -> Outcome:
     """Run the tasks of a suite whose results are not yet in a store.
 
@@ -86,6 +130,8 @@ def run_suite(
     progress : callable, "bar" or None, default="bar"
         Called each time results arrive with an object that has the attributes done, total, failures, share (of the
         work), seconds, remaining and dataset; ``"bar"`` shows a progress bar if standard error is a terminal.
+    command : str, optional
+        The command line that runs the suite, for the report; the Python code of the suite by default.
 
     Returns
     -------
@@ -101,6 +147,11 @@ def run_suite(
         If a worker process dies.
     ValueError
         If a method is not known, or is no classifier.
+
+    Warns
+    -----
+    UserWarning
+        If every fit of a method failed.
 
     Examples
     --------
@@ -133,13 +184,16 @@ def run_suite(
         # In a batch, finished results would have to wait for slower ones.
         parallel = Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
         jobs = effective_n_jobs(parallel.n_jobs)
-        run = store.start_run(suite.name, jobs=jobs)
+        run = store.start_run(suite.name, jobs=jobs, command=command)
         for results in _spread(parallel, tasks):
             tracker.added += store.add(suite.name, results, run=run)
             tracker.count(results)
             if callable(tell):
                 tell(tracker.progress())
-    return Outcome(tracker.added, len(finished), tracker.failures, tracker.progress().seconds)
+        failed = store.failed_methods(suite.name)
+    for method, error in failed.items():
+        warnings.warn(f"Every fit of the method {method} failed: {error}", stacklevel=2)
+    return Outcome(tracker.added, len(finished), tracker.failures, failed, tracker.progress().seconds)
 
 
 class _Tracker:
@@ -189,3 +243,41 @@ def _spread(parallel: Parallel, tasks: Iterator[FitTask]) -> Iterator[list[Resul
         ) from error
     finally:
         arriving.close()
+
+
+@contextmanager
+def progress_bar(title: str, console: Console | None = None) -> Iterator[ProgressCallback]:
+    """Show a progress bar on standard error while the block runs, and yield the callback that updates it.
+
+    Nothing is written if standard error is not a terminal.
+
+    Parameters
+    ----------
+    title : str
+        Text before the bar.
+    console : rich.console.Console, optional
+        Where to draw; standard error by default.
+    """
+    console = console or Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[state]}"))
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=1.0, state="")
+
+        def move(progress: Progress) -> None:
+            bar.update(task, completed=progress.share, state=_state(progress))
+
+        yield move
+
+
+def _state(progress: Progress) -> str:
+    parts = [f"{progress.done} of {progress.total} fits"]
+    if progress.remaining is not None and progress.done < progress.total:
+        parts.append(f"about {format_seconds(progress.remaining)} left")
+    if progress.failures:
+        parts.append(f"{progress.failures} failed")
+    if progress.dataset:
+        parts.append(progress.dataset)
+    return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""A persistent store of results: an SQLite file with one row per result.
+"""A persistent store of results: an SQLite file with one row per result, and the means over the folds.
 
 The file is in write-ahead-log mode and every batch of results is one transaction. A killed process
 leaves complete rows or none, and an existing result is never replaced: a run that starts again
@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fuselearn.lab.scoring import SCORES
-from fuselearn.lab.suites import Suite
+from fuselearn._parameters import check_choice
+from fuselearn.lab.suites import SCORES, Suite
 
-__all__ = ["Cell", "Result", "ResultStore", "StoreError"]
+__all__ = ["Cell", "Result", "ResultStore", "StoreError", "summarize", "summarize_results"]
 
 APPLICATION_ID = int.from_bytes(b"FUSE", "big")
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 MAGIC = b"SQLite format 3\0"
 BUSY_SECONDS = 60.0
 KEY = ("dataset", "noise", "repeat", "fold", "method")
@@ -35,7 +35,10 @@ PACKAGES = ("fuselearn", "numpy", "scikit_learn", "python")
 
 _SCHEMA = f"""
 CREATE TABLE suites (name TEXT PRIMARY KEY, definition TEXT NOT NULL, settings TEXT NOT NULL, created TEXT NOT NULL);
-CREATE TABLE runs (run INTEGER PRIMARY KEY, suite TEXT NOT NULL, started TEXT NOT NULL, last_result TEXT, jobs INTEGER);
+CREATE TABLE runs (
+    run INTEGER PRIMARY KEY, suite TEXT NOT NULL, started TEXT NOT NULL, last_result TEXT, jobs INTEGER,
+    command TEXT NOT NULL
+);
 CREATE TABLE results (
     suite TEXT NOT NULL, dataset TEXT NOT NULL, noise REAL NOT NULL, repeat INTEGER NOT NULL, fold INTEGER NOT NULL,
     method TEXT NOT NULL, scores TEXT, label_scores TEXT, fit_seconds REAL, predict_seconds REAL, seed INTEGER NOT NULL,
@@ -264,11 +267,11 @@ class ResultStore:
         rows = self._connection.execute(f"SELECT {', '.join(KEY)} FROM results WHERE suite = ?", (suite,))
         return {Cell(*row) for row in rows}
 
-    def start_run(self, suite: str, *, jobs: int | None) -> int:
+    def start_run(self, suite: str, *, jobs: int | None, command: str = "") -> int:
         """Record the start of a run, and return its number for `add`."""
         with self._writing() as connection:
-            row = (suite, _now(), jobs)
-            cursor = connection.execute("INSERT INTO runs (suite, started, jobs) VALUES (?, ?, ?)", row)
+            row = (suite, _now(), jobs, command)
+            cursor = connection.execute("INSERT INTO runs (suite, started, jobs, command) VALUES (?, ?, ?, ?)", row)
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
@@ -328,13 +331,100 @@ class ResultStore:
         query = f"SELECT {columns} FROM results WHERE suite = ? ORDER BY {', '.join(KEY)}"
         return pd.read_sql_query(query, self._connection, params=(suite,))
 
+    def totals(self, suite: str | None = None) -> dict[str, Any]:
+        """Return the cost of a suite so far.
+
+        Returns
+        -------
+        totals : dict
+            The numbers of results, failures, expected results and fits (methods that share a fit count once);
+            fit_seconds and predict_seconds of all processes; elapsed_seconds from start to last result, summed over
+            the runs; and finished, the day of the last result, as 2026-11-16.
+        """
+        results, runs = self.results(suite), self.runs(suite)
+        fits = results.drop_duplicates(["dataset", "noise", "repeat", "fold", "seed"])
+        last = runs["last_result"]
+        return {
+            "results": len(results),
+            "failures": int(results["error"].count()),
+            "expected": self.suite(suite).n_results,
+            "fits": len(fits),
+            "fit_seconds": float(fits["fit_seconds"].sum()),
+            "predict_seconds": float(results["predict_seconds"].sum()),
+            "elapsed_seconds": float((last - runs["started"]).dt.total_seconds().sum()),
+            "finished": "" if pd.isna(last.max()) else f"{last.max():%Y-%m-%d}",
+        }
+
+    def failed_methods(self, suite: str | None = None) -> dict[str, str]:
+        """Return the methods of which every fit failed, and the first error message of each."""
+        query = (
+            "SELECT method, min(error) FROM results WHERE suite = ? GROUP BY method HAVING count(error) = count(*) "
+            "ORDER BY method"
+        )
+        return dict(self._connection.execute(query, (self.suite(suite).name,)))
+
     def runs(self, suite: str | None = None) -> pd.DataFrame:
-        """Return one row per run: its start, its last result, and its number of processes."""
+        """Return one row per run: its start, its last result, its number of processes, and its command line."""
         query = "SELECT * FROM runs WHERE suite = ? ORDER BY run"
         found = pd.read_sql_query(query, self._connection, params=(self.suite(suite).name,))
         for column in ("started", "last_result"):
             found[column] = pd.to_datetime(found[column], format="ISO8601", utc=True)
         return found
+
+
+def summarize(store: ResultStore, suite: str | None = None, *, score: str = "macro_f1") -> pd.DataFrame:
+    """Average the results of a suite over its folds.
+
+    Parameters
+    ----------
+    store : ResultStore
+        The results.
+    suite : str, optional
+        Needed only if the store holds several suites.
+    score : str, default="macro_f1"
+        The score to average in `score` and `sd`, a column of `ResultStore.results`.
+
+    Returns
+    -------
+    summary : DataFrame
+        One row per dataset, noise and method, in the order of the suite, with the columns score (the mean), sd (the
+        standard deviation over the folds, divisor n - 1), n (folds that were scored), failed (folds where
+        the method raised an error), the means of all scores of the task, and the medians of fit_seconds and
+        predict_seconds, which are robust to slow first fits. They are NaN if every fold failed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fuselearn.lab import ResultStore, Suite, run_suite, summarize
+    >>> suite = Suite("mine", ["iris"], ["Bayes"], repeats=1, folds=5)
+    >>> with ResultStore(pathlib.Path(tempfile.mkdtemp(), "results.db")) as store:
+    ...     _ = run_suite(suite, store, estimators={"Bayes": GaussianNB()})
+    ...     print(summarize(store)[["dataset", "noise", "method", "n", "failed"]])
+      dataset  noise method  n  failed
+    0    iris    0.0  Bayes  5       0
+    """
+    return summarize_results(store.results(suite), store.suite(suite), score=score)
+
+
+def summarize_results(results: pd.DataFrame, suite: Suite, *, score: str = "macro_f1") -> pd.DataFrame:
+    """Average the results of a suite, as `ResultStore.results` returns them, over their folds."""
+    check_choice("score", score, SCORES[suite.task])
+    keys = ["dataset", "noise", "method"]
+    groups = results.groupby(keys, sort=False)
+    summary = pd.DataFrame(
+        {
+            "score": groups[score].mean(),
+            "sd": groups[score].std(),
+            "n": groups[score].count(),
+            "failed": groups["error"].count(),
+            **{name: groups[name].mean() for name in SCORES[suite.task]},
+            "fit_seconds": groups["fit_seconds"].median(),
+            "predict_seconds": groups["predict_seconds"].median(),
+        }
+    )
+    order = pd.MultiIndex.from_product([suite.datasets, suite.noise, suite.methods], names=keys)
+    return summary.reindex(order[order.isin(summary.index)]).reset_index()
 
 
 def _refuse_other_files(path: Path) -> None:

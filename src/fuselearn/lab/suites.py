@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,10 +29,23 @@ from fuselearn.datasets.files import TextFormat, read_whole
 from fuselearn.datasets.noise import KINDS, LABEL_KINDS
 from fuselearn.datasets.tables import Labels, is_label_file, split_table
 
-__all__ = ["DEMO", "Suite", "Table", "derive_seed", "table_suite"]
+__all__ = ["DEMO", "LOSSES", "SCORES", "Suite", "Table", "derive_seed", "find_tables", "table_suite"]
 
-TASKS = ("multiclass", "multilabel")
+SCORES = {
+    "multiclass": ("macro_f1", "accuracy", "balanced_accuracy", "log_loss", "auc", "brier", "calibration_error"),
+    "multilabel": (
+        "macro_f1", "accuracy", "log_loss", "micro_f1", "hamming_loss", "auc", "calibration_error", "example_f1",
+        "macro_precision", "micro_precision", "example_precision", "macro_recall", "micro_recall", "example_recall",
+        "macro_jaccard", "micro_jaccard", "example_jaccard", "one_error", "coverage", "ranking_loss",
+        "label_ranking_average_precision", "micro_auc", "macro_average_precision", "micro_average_precision",
+    ),
+}  # fmt: skip
+"""The scores of a fold, by task."""
+LOSSES = ("log_loss", "hamming_loss", "brier", "calibration_error", "one_error", "coverage", "ranking_loss")
+"""The scores of which lower is better."""
 NOISE_DRAWS = ("per_repeat", "once")
+MOST_LETTERS = 60
+TABLE_FILE = re.compile(r"^[^.].*\.((csv|tsv|arff)(\.gz)?|parquet|pq)$", re.IGNORECASE)
 USUAL_METHODS: Mapping[str, tuple[str, ...]] = {
     "multiclass": (
         "fused", "kfhe", "adaboost", "bagging", "cart", "random-forest", "random-forest(min_samples_leaf=3)",
@@ -156,6 +170,9 @@ class Suite:
         Whether each sample has one class or several labels.
     max_samples : int or None, default=None
         Of datasets with more samples than this, a stratified part of this size is used, drawn with the seed.
+    zero_division : float, default=0.0
+        In a multi-label suite, the precision, recall, F1 and Jaccard index of a label that is neither true nor
+        predicted in a fold, as in scikit-learn; many papers count it as 1.
 
     Examples
     --------
@@ -178,6 +195,7 @@ class Suite:
     task: str = "multiclass"
     max_samples: int | None = None
     test_folds: int | None = None
+    zero_division: float = 0.0
 
     def __post_init__(self) -> None:
         """Validate the fields; keep sequences as tuples."""
@@ -187,13 +205,15 @@ class Suite:
             self._freeze(field, _names(field, plural, getattr(self, field)))
         self._freeze("noise", _noise_levels(self.noise))
         self._freeze("tables", tuple(self.tables))
-        check_choice("task", self.task, TASKS)
+        check_choice("task", self.task, tuple(SCORES))
         check_choice("noise_draw", self.noise_draw, NOISE_DRAWS)
         check_choice("noise_kind", self.noise_kind, LABEL_KINDS if self.task == "multilabel" else KINDS)
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0), ("max_samples", 2), ("test_folds", 1)):
             value = getattr(self, field)
             if value is not None or field not in ("max_samples", "test_folds"):
                 check_whole_number(field, value, least)
+        if self.zero_division not in (0, 1):
+            raise ValueError(f"zero_division must be 0 or 1; got {show(self.zero_division)}.")
         if self.n_test_folds > self.folds:
             raise ValueError(f"test_folds must be at most folds, {self.folds}; got {self.test_folds}.")
 
@@ -295,7 +315,7 @@ def derive_seed(*parts: str | int | float) -> int:
 
     Examples
     --------
-    >>> from fuselearn.lab import derive_seed
+    >>> from fuselearn.lab.suites import derive_seed
     >>> derive_seed(0, "iris", 0.1, 3, 7, "KFHE")
     2547850418
     """
@@ -304,7 +324,7 @@ def derive_seed(*parts: str | int | float) -> int:
 
 
 def table_suite(
-    table: Table | str | os.PathLike[str],
+    tables: Table | str | os.PathLike[str] | Sequence[Table | str | os.PathLike[str]],
     target: str | None = None,
     *,
     labels: Labels | None = None,
@@ -316,22 +336,23 @@ def table_suite(
     seed: int = 0,
     name: str | None = None,
 ) -> Suite:
-    r"""Return a suite that compares methods on your own table.
+    r"""Return a suite that compares methods on your own tables.
 
     Parameters
     ----------
-    table : Table, str or path
-        A file for :func:`fuselearn.datasets.read_table`, or a `Table`, which defines its target and how it is read.
+    tables : Table, str, path, or a list of them
+        Files for :func:`fuselearn.datasets.read_table`; a folder stands for its tables. A `Table` defines its target
+        and how it is read.
     target : str, optional
         The column with the classes; ``class`` by default.
     labels : optional
-        The label columns of a multi-label table, as for :func:`fuselearn.datasets.read_table`.
+        The label columns of multi-label tables, as for :func:`fuselearn.datasets.read_table`.
     methods : sequence of str, optional
         As for `Suite`; the usual methods for the task by default.
     noise, noise_kind, repeats, folds, seed
         As for `Suite`.
     name : str, optional
-        Name of the suite; by default ``compare-`` and the name of the file without its extension.
+        Name of the suite; by default ``compare-`` and the names of the files without their extensions.
 
     Returns
     -------
@@ -340,7 +361,7 @@ def table_suite(
     Raises
     ------
     DatasetError
-        If the file cannot be read, or cannot be split into the folds.
+        If a file cannot be read, or cannot be split into the folds.
 
     Examples
     --------
@@ -352,23 +373,45 @@ def table_suite(
     >>> suite.name, suite.datasets, suite.n_results
     ('compare-fruit', ('fruit',), 60)
     """
-    if not isinstance(table, Table):
-        table = Table.of(table, target, labels=labels)
-    task = table.data.task
+    read: list[Table] = []
+    for each in [tables] if isinstance(tables, Table | str | os.PathLike) else tables:
+        found = [each] if isinstance(each, Table) else find_tables(each)
+        read += [one if isinstance(one, Table) else Table.of(one, target, labels=labels) for one in found]
+    tasks = {table.data.task: table.name for table in read}
+    if len(tasks) != 1:
+        raise DatasetError(
+            f"tables must all have classes, or all have labels; {tasks['multiclass']!r} has classes and "
+            f"{tasks['multilabel']!r} has labels."
+            if tasks
+            else "tables must name at least one file; got none."
+        )
+    (task,) = tasks
+    names = [table.name for table in read]
     suite = Suite(
-        name=name or f"compare-{table.name}",
-        datasets=(table.name,),
+        name=name or f"compare-{'-'.join(names)[:MOST_LETTERS]}",
+        datasets=names,
         methods=USUAL_METHODS[task] if methods is None else methods,
         noise=noise,
         noise_kind=noise_kind,
         repeats=repeats,
         folds=folds,
         seed=seed,
-        tables=(table,),
+        tables=read,
         task=task,
     )
-    suite._refuse_unfit(table.name, table.data)
+    for table in read:
+        suite._refuse_unfit(table.name, table.data)
     return suite
+
+
+def find_tables(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the file, or the tables in a folder, in alphabetical order."""
+    if not Path(path).is_dir():
+        return [Path(path)]
+    found = sorted(each for each in Path(path).iterdir() if TABLE_FILE.search(each.name))
+    if not found:
+        raise DatasetError(f"The folder {path} has no table: .csv, .tsv, .arff (also with .gz) or .parquet.")
+    return found
 
 
 def _names(field: str, what: str, values: Sequence[str]) -> tuple[str, ...]:

@@ -199,10 +199,10 @@ class LabelClones(LabelModel):
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
         """Return the classifiers' probabilities, or their votes if they have none."""
         X = self.models[0].complete(X, appended, only)
-        columns = Parallel(n_jobs=self.n_threads, prefer="threads")(
-            delayed(_score_label)(model, X) for model in self.models
+        found = Parallel(n_jobs=self.n_threads, prefer="threads")(
+            delayed(model.score_completed)(X) for model in self.models
         )
-        return np.column_stack(columns)
+        return np.column_stack([scores[:, 1] for scores in found])
 
     def split(self) -> list[CloneModel]:
         """Return each classifier as a model of its own, of the classes 0 and 1."""
@@ -339,10 +339,6 @@ def append_features(X: Any, columns: npt.NDArray[Any]) -> Any:
 def _name(number: int, others: set[Any]) -> Any:
     """Name an appended feature as the others are named: by text or by number."""
     return f"label {number}" if all(isinstance(name, str) for name in others) else number
-
-
-def _score_label(model: CloneModel, X: Any) -> npt.NDArray[np.float64]:
-    return model.score_completed(X)[:, 1]
 
 
 def _fit_classifier(

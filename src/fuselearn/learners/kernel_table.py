@@ -62,7 +62,7 @@ class KernelTable:
     def __init__(self, X: Any, *, scaling: str | None = "standard") -> None:
         self.n_rows, self.n_columns = X.shape
         self.scaling = scaling
-        self.shift, self.scale = _measure_columns(X, scaling)
+        self.shift, self.scale = measure_columns(X, scaling)
         self.is_sparse = sparse.issparse(X)
         self._training_X = self._scale(X)
         self._bound: KernelRows | None = KernelRows(self, self._training_X)
@@ -310,20 +310,22 @@ def join_columns(columns: Any, extra: npt.NDArray[np.float64]) -> Any:
     return sparse.hstack([columns, extra], "csr") if sparse.issparse(columns) else np.hstack([columns, extra])
 
 
-def _measure_columns(X: Any, scaling: str | None) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def measure_columns(
+    X: Any, scaling: str | None, user: str = "support vector machines"
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the centre and the scale of each column; constant columns keep their scale."""
     if sparse.issparse(X):
         if not X.has_canonical_format:  # sums of squares need repeated entries as one
             X = X.copy()
             X.sum_duplicates()
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-        _refuse_large_values(low, high, scaling)
+        _refuse_large_values(low, high, scaling, user)
         centre = np.bincount(X.indices, X.data, X.shape[1]) / X.shape[0]
         squares = np.bincount(X.indices, X.data**2, X.shape[1]) / X.shape[0]
         deviation = np.sqrt(np.maximum(squares - centre**2, 0.0))
     else:
         low, high = X.min(axis=0), X.max(axis=0)
-        _refuse_large_values(low, high, scaling)
+        _refuse_large_values(low, high, scaling, user)
         centre, deviation = X.mean(axis=0), X.std(axis=0)
     if scaling is None:
         return centre, np.ones(len(centre))
@@ -331,10 +333,12 @@ def _measure_columns(X: Any, scaling: str | None) -> tuple[npt.NDArray[np.float6
     return centre, np.where(scale > 1.0 / LARGEST_VALUE, scale, 1.0)
 
 
-def _refuse_large_values(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], scaling: str | None) -> None:
+def _refuse_large_values(
+    low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], scaling: str | None, user: str
+) -> None:
     limit = LARGEST_SCALED if scaling is None else LARGEST_VALUE
     for column in np.flatnonzero(np.maximum(-low, high) > limit):
         raise ValueError(
-            f"Column {column} of X has values beyond {limit:g}, which are too large for support vector machines with "
+            f"Column {column} of X has values beyond {limit:g}, which are too large for {user} with "
             f"scaling={show(scaling)}."
         )

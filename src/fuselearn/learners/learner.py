@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -125,6 +126,11 @@ class Model:
     """
 
     __slots__ = ()
+
+    @classmethod
+    def pack(cls, models: Sequence[Any], coefficients: Weights) -> Callable[[Any], Scores] | None:
+        """Return a function that sums up the scores of models for a few new samples at once; None if there is none."""
+        return None
 
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
         """Return the probability of each class or label, or the predicted value.

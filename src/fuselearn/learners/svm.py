@@ -17,6 +17,7 @@ in one fold.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -40,31 +41,12 @@ SCALINGS = ("standard", "minmax")
 LARGEST_COST = 1e15
 # New samples are predicted in parts that have so many kernel values to the training samples.
 KERNEL_VALUES = 2**26
+# Machines with more coefficients are not packed for the prediction of a few samples, which would take 100 MB.
+PACKED_VALUES = 2**23
 TOLERANCE = 1e-3
 MOST_PASSES = 1000
 SAMPLES_FOR_THREADS = 200
-
-
-class SVMSettings(NamedTuple):
-    """How machines are trained; see :class:`~fuselearn.SVMClassifier`."""
-
-    kernel: str = "rbf"
-    C: float = 1.0
-    gamma: float | None = None
-    probability: str = "platt"
-    n_folds: int = 5
-    """Folds of the cross-validation for Platt's sigmoid."""
-    max_steps: int | None = None
-    """See :func:`train_columns`."""
-
-
-class Problem(NamedTuple):
-    """What machines are to learn."""
-
-    rows: npt.NDArray[np.integer]
-    signs: npt.NDArray[np.float64]  # (n_machines, n), -1 or 1
-    weights: npt.NDArray[np.float64]  # (n,)
-    folds: npt.NDArray[np.float64] | None  # (n_folds, n), weights left out
+# Of the cross-validation for Platt's sigmoid.
 
 
 class Machines(NamedTuple):
@@ -104,12 +86,12 @@ class SVMLearner(Learner):
     # The engine deals copies of a sample to several folds, which then know each other's labels. That is made for drawn
     # samples; weights of the user are weights, whole numbers or not.
     counts_copies = False
-    bound_parameters = ("scaling",)
+    bound_parameters = ("scaling", "impute")
 
     def __init__(self, X: Any, estimator: Any, n_threads: int) -> None:
+        estimator._check_parameters()
         self.estimator = estimator
-        self.settings: SVMSettings = estimator._engine_settings()
-        self.encoder = NumberEncoder()
+        self.encoder = NumberEncoder(impute=estimator.impute)
         self.n_samples, self.n_features_in_ = X.shape
         self.table = KernelTable(self.encoder.fit_transform(X), scaling=estimator.scaling)
         self.n_threads = n_threads
@@ -161,11 +143,10 @@ class SVMLearner(Learner):
         """Release the Gram matrices."""
         self.table.release()
 
-    def _replaced(self, **changes: Any) -> Self:
-        other = super()._replaced(**changes)
-        if "estimator" in changes:
-            other.settings = other.estimator._engine_settings()
-        return other
+    def with_estimator(self, estimator: Any) -> Self:
+        """Return a learner on the same table for machines with other parameters."""
+        estimator._check_parameters()
+        return super().with_estimator(estimator)
 
     def _train_classes(self, target: Target, drawn: Counts | Weights, seed: int) -> ClassMachines:
         classes, n_classes = target.values, target.n_columns
@@ -198,8 +179,8 @@ class SVMLearner(Learner):
         ``drawn`` says how often each sample was drawn, or, as floats, its weight. The cross-validation for Platt's
         sigmoid is over drawn copies, as if they had been written out; a sample with a weight is in one fold.
         """
-        settings = self.settings
-        kernel = Kernel(settings.kernel, 1.0 / self.table.n_columns if settings.gamma is None else settings.gamma)
+        gamma, probability = self.estimator.gamma, self.estimator.probability
+        kernel = Kernel(self.estimator.kernel, 1.0 / self.table.n_columns if gamma is None else float(gamma))
         rows = np.flatnonzero(drawn > 0)
         labels = Y[rows] > 0
         n_positive = labels.sum(axis=0)
@@ -207,26 +188,25 @@ class SVMLearner(Learner):
         constants = np.where(n_positive == 0, 0.0, 1.0)
         self.table.bound_rows()
         if is_constant.all():
-            return LabelMachines(self.table, kernel, settings.probability, constants, is_constant, None), None
+            return LabelMachines(self.table, kernel, probability, constants, is_constant, None), None
 
-        drawn, C = drawn[rows], settings.C
+        drawn, C = drawn[rows], float(self.estimator.C)
         if C * drawn.max() > LARGEST_COST:
             raise ValueError(
                 f"C times the largest sample_weight is {C * drawn.max():g}; support vector machines take at most "
                 f"{LARGEST_COST:g}."
             )
+        copies: Any = drawn
         if drawn.dtype.kind == "f":
             # Platt's targets depend on the number of samples, which weights do not tell. Costs stay as they are.
             unit = drawn.mean()
-            drawn, C = drawn / unit, C * unit
-        problem = Problem(
-            rows,
-            np.where(labels[:, ~is_constant].T, 1.0, -1.0),
-            drawn.astype(np.float64),
-            _deal(drawn, settings.n_folds, seed) if settings.probability == "platt" else None,
-        )
+            drawn, C, copies = drawn / unit, C * unit, np.ones(len(drawn), dtype=np.int64)
+        folds = None
+        if probability == "platt":
+            folds = deal_folds(copies, self.estimator.cv, seed) * (drawn / copies)
+        signs = np.where(labels[:, ~is_constant].T, 1.0, -1.0)
         solve = self._train_on_gram if self.table.has_gram(kernel) else self._train_on_features
-        machines, decisions = solve(kernel, C, problem)
+        machines, decisions = solve(kernel, C, rows, signs, drawn.astype(np.float64), folds)
         if not machines.converged.all():
             warnings.warn(
                 "A support vector machine stopped before it reached its tolerance; scale the features, lower C, or "
@@ -234,42 +214,37 @@ class SVMLearner(Learner):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        trained = LabelMachines(self.table, kernel, settings.probability, constants, is_constant, machines)
-        if problem.folds is None:
+        trained = LabelMachines(self.table, kernel, probability, constants, is_constant, machines)
+        if folds is None:
             return trained, None
-        folds, places = np.nonzero(problem.folds)
-        return trained, LeftOut(rows[places], problem.folds[folds, places], decisions)
+        fold, left_out = np.nonzero(folds)
+        return trained, LeftOut(rows[left_out], folds[fold, left_out], decisions)
 
-    def _train_on_gram(self, kernel: Kernel, C: float, problem: Problem) -> tuple[Machines, npt.NDArray[np.float64]]:
+    def _train_on_gram(
+        self, kernel: Kernel, C: float, rows: Indices, signs: Floats, weights: Floats, folds: Floats | None
+    ) -> tuple[Machines, Floats]:
         table, bound = self.table, self.table.bound_rows()
-        trained = train_columns(
-            table.gram(kernel, problem.rows),
-            problem.signs,
-            problem.weights,
-            C,
-            folds=problem.folds,
-            max_steps=self.settings.max_steps,
-            n_threads=self.n_threads,
-        )
+        gram = table.gram(kernel, rows)
+        trained = train_columns(gram, signs, weights, C, folds=folds, n_threads=self.n_threads)
         used = (trained.coefficients != 0.0).any(axis=0)
-        support, coefficients = problem.rows[used], trained.coefficients[:, used]
+        support, coefficients = rows[used], trained.coefficients[:, used]
         if not table.collapses(kernel):
             table.keep_rows()
             no_extra = np.zeros((len(coefficients), 0))
             machines = Machines(support.astype(np.int32), coefficients.astype(np.float32), no_extra, *trained[1:5])
             return machines, trained.left_out
         if table.is_sparse:
-            weights = kernel.factor * (coefficients @ bound.X[support])
+            by_column = kernel.factor * (coefficients @ bound.X[support])
         else:
-            weights = kernel.factor * collapse(bound.X, support.astype(np.int32), coefficients)
+            by_column = kernel.factor * collapse(bound.X, support.astype(np.int32), coefficients)
         extra_weights = kernel.factor * (coefficients @ bound.extra[support])
-        intercepts = trained.intercepts if table.centre is None else trained.intercepts - weights @ table.centre
-        machines = Machines(None, weights.astype(np.float32), extra_weights, intercepts, *trained[2:5])
+        intercepts = trained.intercepts if table.centre is None else trained.intercepts - by_column @ table.centre
+        machines = Machines(None, by_column.astype(np.float32), extra_weights, intercepts, *trained[2:5])
         return machines, trained.left_out
 
     def _train_on_features(
-        self, kernel: Kernel, C: float, problem: Problem
-    ) -> tuple[Machines, npt.NDArray[np.float64]]:
+        self, kernel: Kernel, C: float, rows: Indices, signs: Floats, weights: Floats, folds: Floats | None
+    ) -> tuple[Machines, Floats]:
         bound = self.table.bound_rows()
         features, extra = bound.features(kernel), bound.extra
         n_features = features.shape[1]
@@ -277,14 +252,12 @@ class SVMLearner(Learner):
             # The factor of the products acts as one of the cost; appended columns are features like the others.
             C = C * kernel.factor
             features = join_columns(features, extra)
-        trained = train_linear_columns(
-            features, problem.rows, problem.signs, problem.weights, C, folds=problem.folds, n_threads=self.n_threads
-        )
-        extra_weights = np.zeros((len(problem.signs), extra.shape[1]))
+        trained = train_linear_columns(features, rows, signs, weights, C, folds=folds, n_threads=self.n_threads)
+        extra_weights = np.zeros((len(signs), extra.shape[1]))
         if kernel.name == "linear":
             extra_weights = trained.coefficients[:, n_features:]
-        weights = trained.coefficients[:, :n_features].astype(np.float32)
-        return Machines(None, weights, extra_weights, *trained[1:5]), trained.left_out
+        by_feature = trained.coefficients[:, :n_features].astype(np.float32)
+        return Machines(None, by_feature, extra_weights, *trained[1:5]), trained.left_out
 
 
 class LabelMachines(LabelModel):
@@ -360,6 +333,69 @@ class LabelMachines(LabelModel):
         return 2.0 * decisions
 
 
+class PackedMachines:
+    """The machines of several models of one table as sparse matrices, which score a few samples without a loop.
+
+    Parameters
+    ----------
+    models : list of LabelMachines
+    """
+
+    def __init__(self, models: Sequence[LabelMachines]) -> None:
+        self.table = models[0].table
+        n_machines = np.array([len(model.constants) for model in models])
+        first = np.cumsum(n_machines) - n_machines
+        n_all = int(n_machines.sum())
+        self.intercepts, self.slopes, self.offsets = np.zeros(n_all), np.zeros(n_all), np.zeros(n_all)
+        groups: dict[tuple[Kernel, bool], list[tuple[npt.NDArray[np.intp], Machines]]] = {}
+        for model, start in zip(models, first.tolist(), strict=True):
+            self.offsets[start : start + len(model.constants)] = np.where(model.constants > 0.0, -np.inf, np.inf)
+            if (machines := model.machines) is None:
+                continue
+            own = start + np.flatnonzero(~model.is_constant)
+            is_platt = model.probability == "platt"
+            self.intercepts[own] = machines.intercepts
+            self.slopes[own] = machines.slopes if is_platt else -2.0
+            self.offsets[own] = machines.offsets if is_platt else 0.0
+            groups.setdefault((model.kernel, machines.support is not None), []).append((own, machines))
+        self.groups = [
+            (
+                *key,
+                np.concatenate([own for own, _ in members]),
+                sparse.vstack([_as_sparse(one, self.table.n_rows) for _, one in members]),
+            )
+            for key, members in groups.items()
+        ]
+
+    @staticmethod
+    def can_pack(models: Sequence[Any]) -> bool:
+        """Return whether these are models of one table that has not been extended, and take little memory."""
+        return (
+            all(isinstance(one, LabelMachines) and one.probability != "sign" for one in models)
+            and len({id(one.table) for one in models}) == 1
+            and models[0].table is models[0].table.root
+            and sum(0 if one.machines is None else one.machines.coefficients.size for one in models) <= PACKED_VALUES
+        )
+
+    def scores(self, rows: KernelRows) -> Scores:
+        """Return the probabilities of all labels of all models, side by side."""
+        decisions = np.zeros((rows.n_rows, len(self.intercepts)))
+        rows = rows if rows.table.root is self.table else self.table.restrict_rows(rows)
+        for kernel, by_support, own, coefficients in self.groups:
+            products = (rows.values(kernel) if by_support else rows.features(kernel)) @ coefficients.T
+            decisions[:, own] = products.toarray() if sparse.issparse(products) else products
+        return expit(-(self.slopes * (decisions + self.intercepts) + self.offsets))
+
+
+def _as_sparse(machines: Machines, n_samples: int) -> sparse.csr_array:
+    """Return the coefficients of machines, one column for each training sample or feature, without zeros."""
+    coefficients = sparse.csr_array(machines.coefficients, dtype=np.float64)
+    if machines.support is None:
+        return coefficients
+    parts = coefficients.data, machines.support[coefficients.indices], coefficients.indptr
+    return sparse.csr_array(parts, shape=(coefficients.shape[0], n_samples))
+
+
 class ClassMachines(Model):
     """One support vector machine for two classes; for more, one per class, whose probabilities are coupled."""
 
@@ -375,13 +411,6 @@ class ClassMachines(Model):
     def log_scores(self, X: KernelRows | None = None) -> Scores:
         """Return the logarithms of the probabilities of three or more classes, never infinite."""
         return np.log(np.maximum(self.scores(X), np.finfo(np.float64).tiny))
-
-
-def _deal(drawn: npt.NDArray[Any], n_folds: int, seed: int) -> npt.NDArray[np.float64]:
-    """Deal drawn copies to folds, or whole samples if they have weights."""
-    if drawn.dtype.kind in "iu":
-        return deal_folds(drawn, n_folds, seed)
-    return deal_folds(np.ones(len(drawn), dtype=np.int64), n_folds, seed) * drawn
 
 
 class TrainedColumns(NamedTuple):

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
+from sklearn.utils.sparsefuncs import csc_median_axis_0
 
 from fuselearn import _core
 from fuselearn._core import SparseTable, Table
@@ -34,8 +35,9 @@ MOST_CATEGORIES = 65_535
 MAX_CODES = 65_535
 BINS_BEYOND = 255
 TAKE_MISSING = (
-    "Fill in missing values, for example by sklearn.impute.SimpleImputer in a pipeline, or use trees, which take them: "
-    "KFHEClassifier or ForestClassifier for classes, PCTForestClassifier or estimator=CARTClassifier() for labels."
+    "Fill in missing values, for example by sklearn.impute.SimpleImputer in a pipeline, or use what takes them: "
+    "SVMClassifier(impute=True), KFHEClassifier or ForestClassifier for classes, FusedMultilabelClassifier, "
+    "PCTForestClassifier or estimator=CARTClassifier() for labels."
 )
 BLOCK_ELEMENTS = 4_000_000
 # A table is held sparsely if it has at least so many values per entry.
@@ -252,6 +254,9 @@ class NumberEncoder:
     ----------
     user : str, default="support vector machines"
         Who takes the numbers, for messages.
+    impute : bool, default=False
+        Whether missing numbers are replaced by the median of their column. A column that has some when the encoder is
+        fitted gets another column of 0 and 1, at the end, that says where. Missing categories have a 0 everywhere.
 
     Examples
     --------
@@ -264,26 +269,52 @@ class NumberEncoder:
     array([[0., 0., 3.]])
     """
 
-    def __init__(self, user: str = "support vector machines") -> None:
+    def __init__(self, user: str = "support vector machines", *, impute: bool = False) -> None:
         self.user = user
+        self.impute = impute
         self.coder = TableCoder()
 
     def fit_transform(self, X: Any) -> Any:
-        """Learn the categories of a table and turn it into numbers."""
-        X = _check_numbers(X, self.user)
+        """Learn the categories and the medians of a table, and turn it into numbers."""
+        X = _check_numbers(X, self.user, self.impute)
         self.coder.fit(X)
         # Numeric columns take one place each, category columns one per category.
         self.widths = np.maximum(self.coder.n_categories_, 1)
-        return self._spread(X)
+        numbers = self._spread(X)
+        if not self.impute:
+            return numbers
+        self.gaps = np.unique(find_missing(numbers)[1])
+        self.medians = find_medians(numbers, self.gaps)
+        return self._fill(numbers)
 
     def transform(self, X: Any) -> Any:
-        """Turn a table into numbers, with the categories learned."""
-        return self._spread(_check_numbers(X, self.user))
+        """Turn a table into numbers, with the categories and medians learned."""
+        numbers = self._spread(_check_numbers(X, self.user, self.impute))
+        return self._fill(numbers) if self.impute else numbers
 
     def columns_of(self, features: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """List the columns of numbers that columns of the table have become."""
         ends = np.cumsum(self.widths)
-        return np.concatenate([np.arange(ends[f] - self.widths[f], ends[f]) for f in features])
+        columns = np.concatenate([np.arange(ends[f] - self.widths[f], ends[f]) for f in features])
+        return np.append(columns, ends[-1] + np.flatnonzero(np.isin(self.gaps, columns))) if self.impute else columns
+
+    def _fill(self, numbers: Any) -> Any:
+        """Replace missing numbers by medians, and append where they were."""
+        samples, columns = find_missing(numbers)
+        if len(samples):
+            numbers = numbers.copy()
+            if sparse.issparse(numbers):
+                numbers.data[np.isnan(numbers.data)] = self.medians[columns]
+            else:
+                numbers[samples, columns] = self.medians[columns]
+        if not len(self.gaps):
+            return numbers
+        is_marked = np.isin(columns, self.gaps)
+        marked = samples[is_marked], np.searchsorted(self.gaps, columns[is_marked])
+        marks = sparse.csr_array((np.ones(len(marked[0])), marked), shape=(numbers.shape[0], len(self.gaps)))
+        if sparse.issparse(numbers):
+            return sparse.hstack([numbers, marks], format="csr")
+        return np.hstack([numbers, marks.toarray()])
 
     def _spread(self, X: Any) -> Any:
         is_category = self.coder.n_categories_ > 0
@@ -292,7 +323,7 @@ class NumberEncoder:
         frame, coded = as_frame(X), self.coder.transform(X)
         if frame is None:
             return coded
-        for f in np.flatnonzero(np.isnan(coded).any(axis=0) & ~is_category):
+        for f in [] if self.impute else np.flatnonzero(np.isnan(coded).any(axis=0) & ~is_category):
             raise ValueError(
                 f"Column {frame.columns[f]!r} has missing values, which {self.user} cannot take. {TAKE_MISSING}"
             )
@@ -304,13 +335,35 @@ class NumberEncoder:
         return sparse.hstack([sparse.csr_array(part, dtype=np.float64) for part in parts], format="csr")
 
 
+def find_missing(numbers: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the samples and columns of missing numbers, in the order in which a sparse matrix keeps them."""
+    if not sparse.issparse(numbers):
+        samples, columns = np.nonzero(np.isnan(numbers))
+        return samples, columns
+    places = np.flatnonzero(np.isnan(numbers.data))
+    return np.searchsorted(numbers.indptr, places, side="right") - 1, numbers.indices[places].astype(np.intp)
+
+
+def find_medians(numbers: Any, gaps: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    """Return the median of each column, of its known numbers if it has gaps; 0 without any."""
+    if sparse.issparse(numbers):
+        medians = csc_median_axis_0(sparse.csc_matrix(numbers))
+    else:
+        medians = np.median(numbers, axis=0)
+    for column in gaps:
+        own = numbers[:, [column]].toarray() if sparse.issparse(numbers) else numbers[:, [column]]
+        known = own[~np.isnan(own)]
+        medians[column] = np.median(known) if len(known) else 0.0
+    return medians
+
+
 @naming_text()
-def _check_numbers(X: Any, user: str) -> Any:
+def _check_numbers(X: Any, user: str, impute: bool) -> Any:
     """Check an array of numbers; frames are for the coder to check."""
     if as_frame(X) is not None:
         return X
     X = check_array(X, dtype=np.float64, accept_sparse="csr", ensure_all_finite="allow-nan", input_name="X")
-    if has_missing(X):
+    if not impute and has_missing(X):
         raise ValueError(f"Input X contains NaN, which {user} cannot take. {TAKE_MISSING}")
     if sparse.issparse(X):
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # a check leaves marks on what it checks

@@ -21,15 +21,15 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, count_threads, make_generator
+from fuselearn._parameters import count_threads, make_generator
 from fuselearn.base import (
+    EstimatorBase,
     check_base,
     keep_trained,
     predict_samples,
     read_weights,
     reset_on_failure,
     validate_rows,
-    without_derived,
 )
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.svm import SVMClassifier
@@ -37,8 +37,7 @@ from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.held_out import Splits, average_held_out, hold_out
 from fuselearn.learners import LabelModel, Learner, bind, count_all_samples, label_target
 from fuselearn.learners.learner import Counts
-from fuselearn.multilabel.decisions import DecisionRule
-from fuselearn.multilabel.decisions.rules import RULES, OwnDecision, make_decision_rule
+from fuselearn.multilabel.decisions import DecisionRule, OwnDecision, make_decision_rule
 from fuselearn.multilabel.labels import (
     UNKNOWN,
     check_same_labels,
@@ -55,13 +54,10 @@ Weights = npt.NDArray[np.float64]
 N_FOLDS = 5
 
 
-class MultilabelBase(ClassifierMixin, BaseEstimator):
+class MultilabelBase(ClassifierMixin, EstimatorBase):
     """A multi-label classifier. Subclasses write ``_train``, and ``_check_parameters`` if they need it."""
 
     decision: Any
-    random_state: Any
-    n_jobs: int | None
-    n_features_in_: int
     labels_: npt.NDArray[Any]
     n_labels_: int
     classes_: list[npt.NDArray[np.int64]]
@@ -71,8 +67,6 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
     _held_out_name = "oob_decision_function_"  # the attribute that keeps scores by models not trained on a sample
     _accepts_unknown = False  # whether ``_train`` takes `UNKNOWN` labels
     _input_tags: tuple[tuple[str, bool], ...] = ()  # scikit-learn's, if not those of the base
-    _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
-    _fused_: WeightedSum
     _constants_: npt.NDArray[np.float64]  # 0 or 1 for labels that are constant in training, else NaN
 
     def __sklearn_tags__(self) -> Any:
@@ -91,10 +85,6 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         for name, value in self._input_tags:
             setattr(tags.input_tags, name, value)
         return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a copy or a file keeps, without attributes that can be computed again."""
-        return without_derived(self, super().__getstate__())
 
     @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -121,7 +111,7 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         X = self._check_table(X, reset=True)
         Y = self._read_labels(y, X.shape[0])
         weights = read_weights(sample_weight, X.shape[0])
-        learner = self._bind(X, count_threads(self.n_jobs))
+        learner = self._make_learner(X, count_threads(self.n_jobs))
         problem = self._fit_bound(learner, X, Y, weights, rule.needs_scores)
         self.rule_ = self._fit_rule(rule, Y, weights, lambda: problem)
         learner.release()
@@ -218,13 +208,9 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
 
     def _make_rule(self, decision: Any) -> DecisionRule:
         """Make the rule, not yet fitted, that a ``decision`` stands for."""
-        own = self._own_decision
-        if own is not None and isinstance(decision, str) and check_choice("decision", decision, (own, *RULES)) == own:
+        if isinstance(decision, str) and decision == self._own_decision:
             return OwnDecision()
-        return make_decision_rule(decision, "decision")
-
-    def _check_parameters(self) -> None:
-        """Raise an error for parameters that make no sense, before any work is done."""
+        return make_decision_rule(decision, "decision", self._own_decision)
 
     def _check_base(self) -> None:
         """Raise an error for a base estimator that is no classifier, or has parameters that make no sense."""
@@ -248,20 +234,9 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         validate = getattr(self if base is None else base, "_validate_table", validate_rows)
         return validate(self, X, reset=reset)
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         """Bind a checked table."""
         return bind(self._base_estimator(), X, n_threads)
-
-    def _pose(self, problem: Problem) -> Problem:
-        """Complete the problem by what is reported during the fit."""
-        return problem
-
-    def _train(self, problem: Problem) -> Trained:
-        """Train on the bound table, by calling an algorithm.
-
-        If the class attribute ``_accepts_unknown`` is true, some labels may be `UNKNOWN`.
-        """
-        raise NotImplementedError
 
     def _fit_rule(
         self, rule: DecisionRule, Y: Labels, weights: Weights | None, pose: Callable[[], Problem]
@@ -297,7 +272,7 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
 
     def _bind_again(self, X: Any, Y: Labels, weights: Weights | None) -> Problem:
         """Bind the training data again, to hold out parts of them."""
-        learner = self._bind(X, count_threads(self.n_jobs))
+        learner = self._make_learner(X, count_threads(self.n_jobs))
         return Problem(learner, label_target(Y), weights, make_generator(self._fold_seed_), X, n_jobs=self.n_jobs)
 
     def _read_labels(self, Y: Any, n_samples: int) -> Labels:
@@ -396,8 +371,8 @@ def list_accepting_unknown() -> list[str]:
 
 def check_settings(base: Any) -> None:
     """Raise an error for parameters of a base estimator that the core cannot have, before any work is done."""
-    if hasattr(base, "_engine_settings"):
-        base._engine_settings()
+    if hasattr(base, "_bind_table"):
+        base._check_parameters()
 
 
 def find_constants(Y: Labels) -> npt.NDArray[np.float64]:

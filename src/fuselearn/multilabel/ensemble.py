@@ -19,20 +19,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._core import draw_counts
-from fuselearn._messages import show
 from fuselearn._parameters import (
     check_choice,
-    check_flag,
-    check_verbose,
+    check_reporting,
     check_whole_number,
     count_draws,
     count_features,
 )
-from fuselearn._progress import ProgressLines
+from fuselearn._progress import make_reporter
 from fuselearn.base import prepare_samples
-from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
-from fuselearn.fusion.filtering import WEIGHTINGS
-from fuselearn.fusion.problem import Output, never_stop, output_of
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.fusion.filtering import VARIANTS, check_weighting
+from fuselearn.fusion.problem import OutOfBag, Output, never_stop, output_of
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, fix_constants
@@ -158,7 +156,8 @@ class MultilabelEnsemble(MultilabelBase):
     """
 
     weighting: str
-    reset: bool
+    reset: str | None
+    variant: str
     gains_: Weights
 
     def __init__(
@@ -263,9 +262,7 @@ class MultilabelEnsemble(MultilabelBase):
     def _check_parameters(self) -> None:
         if hasattr(self, "n_estimators"):
             check_whole_number("n_estimators", self.n_estimators, 1)
-        check_verbose(self.verbose)
-        if not (self.callback is None or callable(self.callback)):
-            raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
+        check_reporting(self.verbose, self.callback)
         if hasattr(self, "vote"):
             check_choice("vote", self.vote, tuple(OUTPUTS))
         if hasattr(self, "max_samples"):
@@ -273,21 +270,13 @@ class MultilabelEnsemble(MultilabelBase):
         if hasattr(self, "max_features"):
             count_features(self.max_features, 1)
         if is_filtered(self):
-            check_choice("weighting", self.weighting, WEIGHTINGS)
-            check_flag("reset", self.reset)
+            check_weighting(self.weighting, check_choice("variant", self.variant, VARIANTS))
+            if self.reset is not None:
+                check_choice("reset", self.reset, ("training",))
 
     def _pose(self, problem: Problem) -> Problem:
         """Report progress and call back."""
-        progress = ProgressLines(type(self).__name__, self.verbose, self._n_members())
-
-        def report(number: int, model: Any, **facts: float) -> bool:
-            progress.report(number, facts)
-            if self.callback is None:
-                return False
-            answer = self.callback(number, self._as_estimator(model))
-            return isinstance(answer, bool | np.bool_) and bool(answer)
-
-        return replace(problem, on_iteration=report)
+        return replace(problem, on_iteration=make_reporter(self, self._n_members(), self._as_estimator))
 
     def _train_bags(self, problem: Problem, method: SampledMethod) -> Trained:
         """Train members by a method on random samples and features."""

@@ -8,10 +8,9 @@
 `multilabel_scores` and `label_scores` differ from `sklearn.metrics` in two respects:
 
 - Unknown labels, NaN in ``Y_true``, do not count, nor do samples or labels that are unknown altogether.
-- A label that is *empty*, neither true nor predicted for any sample, is predicted perfectly. Its scores are 1, as in
-  Mulan, mldr and published results; with ``empty=0.0``, all are those of scikit-learn with ``zero_division=0.0``. Small
-  folds lack many rare labels, so the two conventions differ widely there. A score is 0 where only its own denominator
-  is 0.
+- The scores of a label that is *empty*, neither true nor predicted for any sample, are 0, as in scikit-learn with
+  ``zero_division=0.0``. With ``empty=1.0`` they are 1, as in Mulan, mldr and many published results. Small folds lack
+  many rare labels, so the two conventions differ widely there. A score is 0 where only its own denominator is 0.
 
 Metrics of probabilities never raise a warning:
 
@@ -60,7 +59,7 @@ ROUNDING = 1e-9
 """How far sums of floating-point numbers may be outside the interval from 0 to 1."""
 
 
-def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 1.0) -> dict[str, float]:
+def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 0.0) -> dict[str, float]:
     """Compute all metrics of one set of predictions.
 
     Parameters
@@ -69,10 +68,10 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
         Zeros and ones; NaN in ``Y_true`` where a label is unknown.
     probabilities : array of shape (n_samples, n_labels), or scikit-learn's list of arrays, optional
         Adds the nine metrics of probabilities, from ``one_error`` to ``calibration_error``.
-    empty : float, default=1.0
-        F1, Jaccard index, precision and recall of a label or sample that is neither true nor predicted. The default is
-        the convention of the multi-label literature; with 0.0, all scores are those of `sklearn.metrics` with
-        ``zero_division=0.0``.
+    empty : float, default=0.0
+        F1, Jaccard index, precision and recall of a label or sample that is neither true nor predicted. With 0.0, all
+        scores are those of `sklearn.metrics` with ``zero_division=0.0``; 1.0 is the convention of Mulan and of many
+        papers.
 
     Returns
     -------
@@ -100,8 +99,8 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
     >>> from fuselearn.multilabel import multilabel_scores
     >>> Y_true, Y_pred = [[1, 0, 0], [1, 1, 0]], [[1, 0, 0], [1, 0, 0]]
     >>> scores = multilabel_scores(Y_true, Y_pred)
-    >>> round(scores["macro_f1"], 3), round(multilabel_scores(Y_true, Y_pred, empty=0.0)["macro_f1"], 3)
-    (0.667, 0.333)
+    >>> round(scores["macro_f1"], 3), round(multilabel_scores(Y_true, Y_pred, empty=1.0)["macro_f1"], 3)
+    (0.333, 0.667)
     >>> scores["micro_f1"], scores["subset_accuracy"], round(scores["hamming_loss"], 3)
     (0.8, 0.5, 0.167)
     >>> list(multilabel_scores(Y_true, Y_pred, [[0.9, 0.2, 0.1], [0.8, 0.3, 0.1]]))[-9:]
@@ -132,7 +131,7 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
     }
 
 
-def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 1.0) -> pd.DataFrame:
+def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 0.0) -> pd.DataFrame:
     """Compute the scores of each label.
 
     .. versionadded:: 0.2

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from dask.delayed import Delayed
 
+from fuselearn.scale.tasks import weigh_correct
+
 Part = tuple[Any, Any, Any]
 """X, y and sample_weight of some samples, as delayed values; the last may be None."""
 
@@ -60,6 +62,13 @@ def predict_parts(model: Any, method: str, X: Any, nothing: npt.NDArray[Any]) ->
         for part, length in zip(predicted, lengths, strict=True)
     ]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def score_parts(model: Any, parts: list[Part], client: Any) -> list[tuple[float, float]]:
+    """Return what `weigh_correct` does for each part, computed by a client, or by the one that was made last."""
+    model, weigh = dask.delayed(model), dask.delayed(weigh_correct, pure=False)
+    scores = [weigh(model, *part) for part in parts]
+    return list(dask.compute(*scores) if client is None else client.gather(client.compute(scores)))
 
 
 def is_collection(X: Any) -> bool:

@@ -23,12 +23,14 @@ from fuselearn.fusion import Trained
 from fuselearn.scale.checkpoint import Checkpoint
 from fuselearn.scale.disk_session import DiskSession
 from fuselearn.scale.session import Session
-from fuselearn.scale.sources import list_parts, list_tables
+from fuselearn.scale.sources import Source, list_parts, list_tables
 from fuselearn.scale.table import TableInParts
-from fuselearn.scale.tasks import sum_fingerprint
+from fuselearn.scale.tasks import sum_fingerprint, weigh_correct
 from fuselearn.scale.training import ProblemInParts, train_bags, train_kfhe, train_samme
 
 KINDS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier, ForestClassifier)
+# What `DiskEnsemble` reads a part at a time.
+FILES = (str, os.PathLike, list, np.memmap)
 # These change how a fit is done, but not which trees it grows first.
 NOT_OF_THE_MODEL = {"n_estimators", "callback", "verbose", "n_jobs", "random_state"}
 
@@ -83,7 +85,29 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._predict("predict_proba", X)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the accuracy, part by part.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as those of ``fit``, or what the ordinary estimator takes
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        parts = self._score_parts(X, y, sample_weight)
+        if parts is None:
+            return float(super().score(X, y, sample_weight))
+        correct, total = np.sum(parts, axis=0)
+        return float(correct / total)
+
     def _predict(self, method: str, X: Any) -> Any:
+        raise NotImplementedError
+
+    def _score_parts(self, X: Any, y: Any, sample_weight: Any) -> list[tuple[float, float]] | None:
+        """Return what `weigh_correct` does for each part, or None if X is a table in memory."""
         raise NotImplementedError
 
     def _copy_estimator(self, y: Any) -> Any:
@@ -107,6 +131,8 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"{name} draws samples with sampling='poisson' only: pass {type(local).__name__}(sampling='poisson')."
             )
+        if getattr(local, "variant", "program") != "program":
+            raise ValueError(f"{name} trains as the authors' program does: set variant='program'.")
         for parameter in ("oob_score", "warm_start"):
             if getattr(local, parameter):
                 raise ValueError(f"{name} does not support {parameter}; set {parameter}=False.")
@@ -223,6 +249,13 @@ class DaskEnsemble(EnsembleInParts):
         nothing = self.classes_[:0] if method == "predict" else np.empty((0, len(self.classes_)))
         return predict_parts(self.estimator_, method, X, nothing)
 
+    def _score_parts(self, X: Any, y: Any, sample_weight: Any) -> list[tuple[float, float]] | None:
+        from fuselearn.scale.dask_parts import is_collection, list_parts, score_parts
+
+        if not is_collection(X):
+            return None
+        return score_parts(self.estimator_, list_parts(X, y, sample_weight), self.client)
+
 
 class DiskEnsemble(EnsembleInParts):
     """Train an ensemble of trees on a table that is larger than memory.
@@ -296,10 +329,21 @@ class DiskEnsemble(EnsembleInParts):
 
     def _predict(self, method: str, X: Any) -> npt.NDArray[Any]:
         predict = getattr(self.estimator_, method)
-        if not isinstance(X, str | os.PathLike | list | np.memmap):
+        if not isinstance(X, FILES):
             return predict(X)
-        names = getattr(self, "feature_names_in_", None)
-        return np.concatenate([predict(part.read()) for part in list_tables(X, names)])
+        return np.concatenate([predict(part.read()) for part in self._list_tables(X)])
+
+    def _score_parts(self, X: Any, y: Any, sample_weight: Any) -> list[tuple[float, float]] | None:
+        if not isinstance(X, FILES):
+            return None
+        parts = zip(self._list_tables(X), list_parts(X, y, sample_weight), strict=True)
+        return [
+            weigh_correct(self.estimator_, table.read(), labels.read(), None if weights is None else weights.read())
+            for table, (_, labels, weights) in parts
+        ]
+
+    def _list_tables(self, X: Any) -> list[Source]:
+        return list_tables(X, getattr(self, "feature_names_in_", None))
 
 
 def train(local: Any, problem: ProblemInParts) -> Trained:

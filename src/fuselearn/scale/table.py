@@ -197,6 +197,17 @@ class TableInParts:
                 for draw, rejected in zip(draws, again, strict=True)
             ]
 
+    def covering_draw(self, draw: Draw, source: KeptWeights) -> Draw:
+        """Return the draw by which a tree was grown that needs samples of all classes."""
+        given = (source.divisor, self.n_classes)
+        while True:
+            _, totals = self.session.advance(
+                tasks.count_drawn, np.add.reduce, self.parts, source.kept, given=(draw, *given)
+            )
+            if (totals > 0).all() or draw.n_tries == MOST_TRIES - 1:
+                return draw
+            draw = draw._replace(n_tries=draw.n_tries + 1)
+
     def _count(self, position: int, order: TreeOrder, nodes: npt.NDArray[np.int64]) -> Count:
         is_category = self.columns.is_category
         squared = order.settings.correct_for_chance and is_category is not None and is_category[order.features].any()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_array
+from sklearn.utils import check_array, column_or_1d
 
 from fuselearn import _core
 from fuselearn._core import (
@@ -191,6 +191,14 @@ def sum_fingerprint(part: Part) -> tuple[None, int]:
     return None, sum_units(draw_uniforms(FINGERPRINT_SEED, part.first, len(part.codes)) * of_sample)
 
 
+def weigh_correct(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
+    """Return the weight of the samples of a part whose class a model predicts, and that of all."""
+    labels = column_or_1d(y)
+    weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    is_correct = model.predict(X) == labels if len(labels) else np.zeros(0)
+    return float(weights @ is_correct), float(weights.sum())
+
+
 def divide_weights(source: Any, divisor: float | None) -> Weights:
     """Return the weights of a source, divided if they are to be."""
     weights: Weights = source.weights
@@ -315,6 +323,14 @@ def list_drawn(counts: npt.NDArray[np.int32]) -> Drawn:
     """
     samples = np.flatnonzero(counts).astype(np.uint32)
     return Drawn(samples, counts[samples], np.array([len(samples)]))
+
+
+def count_drawn(
+    part: Part, source: Any, draw: Draw, divisor: float | None, n_classes: int
+) -> tuple[None, npt.NDArray[np.int64]]:
+    """Count the samples of a part that are drawn, by class."""
+    drawn = list_drawn(draw_counts(draw, divide_weights(source, divisor), part.first))
+    return None, count_classes(drawn, part.target, n_classes)
 
 
 def count_classes(drawn: Drawn, target: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[np.int64]:

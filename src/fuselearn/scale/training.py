@@ -6,8 +6,8 @@ computed here from exact sums. So the models are those that are trained in memor
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from fuselearn._core import TreeSettings, measure_weights, pull, sum_units
 from fuselearn.ensembles.bagging import BagPlan
-from fuselearn.ensembles.ensemble import guessing_error
-from fuselearn.ensembles.kfhe import ClassTruth
+from fuselearn.ensembles.kfhe import ClassTruth, OutOfBagVotes, reset_rule
 from fuselearn.ensembles.samme import BoostRun, SAMMEWeights, boost
 from fuselearn.fusion import Trained, WeightedSum
 from fuselearn.fusion.filtering import WEIGHTINGS, Errors, FilterRun, Measurement, closed_form_coefficients, run_filters
@@ -25,7 +24,7 @@ from fuselearn.fusion.problem import MOST_TRIES, Output
 from fuselearn.learners import TreeModel
 from fuselearn.learners.learner import Scores, Weights
 from fuselearn.scale.table import KeptWeights, TableInParts, TreeOrder
-from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights, from_units
+from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights, draw_counts, from_units
 
 # Trees of a bagged ensemble are grown so many at a time: a level of all of them takes hardly longer to submit than one.
 TREES_AT_ONCE = 16
@@ -65,7 +64,7 @@ class ProblemInParts:
         return np.concatenate(session.fetch(session.map(divide_weights, weights.kept, given=(weights.divisor,))))
 
 
-def train_kfhe(problem: ProblemInParts, n_estimators: int, *, weighting: str, vote: str, reset: bool) -> Trained:
+def train_kfhe(problem: ProblemInParts, n_estimators: int, *, weighting: str, vote: str, reset: str | None) -> Trained:
     """Train KFHE; the parameters are those of :class:`~fuselearn.KFHEClassifier`."""
     seeds = problem.rng.integers(2**62, size=n_estimators + 1).tolist()
     states = StatesInParts(problem, seeds[0], vote=vote, weighting=weighting)
@@ -73,7 +72,7 @@ def train_kfhe(problem: ProblemInParts, n_estimators: int, *, weighting: str, vo
         states,
         FilterRun([states.first]),
         seeds[1:],
-        guessing_error=guessing_error(problem.table.n_classes) if reset else math.inf,
+        reset=reset_rule(reset, "program", problem.table.n_classes),
         on_iteration=problem.on_iteration,
     )
     outputs: list[Output] = ["scores", *[OUTPUTS[vote]] * (len(run.models) - 1)]
@@ -184,6 +183,8 @@ class StatesInParts:
         self.truths = self.session.map(make_truth, parts, given=(total, vote))
         self.estimates = self.session.map(begin_estimate, parts, self.truths, given=(self.first,))
         self.divisor: Any = None
+        _, units = self.session.advance(sum_classes, add_units, self.truths, given=(self.table.n_classes,))
+        self.votes = self.session.map(begin_votes, parts, given=(np.array([from_units(own) for own in units]),))
 
     @property
     def weights(self) -> KeptWeights:
@@ -192,10 +193,19 @@ class StatesInParts:
 
     def train(self, seed: int) -> TreeModel:
         """Grow a tree on a sample drawn by the weights."""
-        return self.problem.train(self.problem.draw(seed), seed, self.weights, cover=True)
+        self.drawn = self.problem.draw(seed)
+        return self.problem.train(self.drawn, seed, self.weights, cover=True)
+
+    def out_of_bag_error(self) -> float:
+        """Count the votes of the tree measured last, and return the weight of the wrong out-of-bag votes."""
+        given = (self.divisor, self.table.covering_draw(self.drawn, self.weights), self.model)
+        kept = (self.table.parts, self.truths, self.estimates, self.votes)
+        self.votes, units = self.session.advance(count_votes, sum, *kept, given=given)
+        return from_units(units)
 
     def measure(self, h: TreeModel) -> Errors:
         """Compute the errors of the measurement z = (y + h) / 2."""
+        self.model = h
         self.measured, units = self.session.advance(
             measure_part, add_units, self.table.parts, self.truths, self.estimates, given=(h,)
         )
@@ -229,6 +239,32 @@ def make_truth(part: Part, total: float, vote: str) -> ClassTruth:
 def begin_estimate(part: Part, truth: ClassTruth, h: TreeModel) -> Estimate:
     """Return the scores of the first model, and the initial weights."""
     return Estimate(np.ascontiguousarray(bind_tree(h, part).scores()), truth.shares)
+
+
+def sum_classes(truth: ClassTruth, n_classes: int) -> tuple[None, tuple[int, ...]]:
+    """Add the initial weights of each class."""
+    return None, tuple(truth.units(truth.classes == c) for c in range(n_classes))
+
+
+def begin_votes(part: Part, fractions: Weights) -> OutOfBagVotes:
+    """Return no votes yet."""
+    return OutOfBagVotes(part.target, fractions)
+
+
+def count_votes(
+    part: Part,
+    truth: ClassTruth,
+    estimate: Estimate,
+    votes: OutOfBagVotes,
+    divisor: float | None,
+    draw: Draw,
+    h: TreeModel,
+) -> tuple[OutOfBagVotes, int]:
+    """Count the votes of a tree for the samples that were not drawn; also add the weights of wrong out-of-bag votes."""
+    weights = divide_weights(estimate, divisor)
+    counted = deepcopy(votes)
+    counted.add(bind_tree(h, part).votes(), draw_counts(draw, weights, part.first) == 0)
+    return counted, sum_units(weights * counted.losses())
 
 
 def reset_weights(truth: ClassTruth, estimate: Estimate) -> Estimate:

@@ -15,8 +15,9 @@ from fuselearn.multilabel.decisions import (
     MacroF1Thresholds,
     MicroF1Threshold,
     PerLabelThresholds,
+    correct_labels,
+    estimate_noise_rate,
 )
-from fuselearn.multilabel.decisions.thresholds import correct_labels, estimate_noise_rate
 
 RULES = [MacroF1Thresholds(), MicroF1Threshold(), CardinalityThreshold()]
 

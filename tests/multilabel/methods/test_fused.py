@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, label_ranking_average_precision_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
@@ -19,8 +20,13 @@ from fuselearn.multilabel import (
     PCTForestClassifier,
     ThresholdedClassifier,
 )
-from fuselearn.multilabel.decisions import CardinalityThreshold, KnownSets, MacroF1Thresholds, MicroF1Threshold
-from fuselearn.multilabel.decisions.rules import FixedThreshold
+from fuselearn.multilabel.decisions import (
+    CardinalityThreshold,
+    FixedThreshold,
+    KnownSets,
+    MacroF1Thresholds,
+    MicroF1Threshold,
+)
 from fuselearn.multilabel.methods import fused
 from fuselearn.multilabel.methods.log_odds import fit_log_odds
 
@@ -138,6 +144,28 @@ class TestRules:
         assert first.optimize == "macro_f1"
         np.testing.assert_array_equal(changed.predict(X), afresh.predict(X))
 
+    @pytest.mark.parametrize("optimize", RULES)
+    def test_the_score_is_what_it_optimizes(self, labelled, optimize):
+        X, Y = labelled
+        new, truth = X[1::2], Y[1::2]
+        model = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X[::2], Y[::2])
+        labels = model.predict(new)
+        right = labels == truth
+        expected = {
+            "macro_f1": np.mean([f1_score(a, b) for a, b in zip(truth.T, labels.T, strict=True)]),
+            "micro_f1": 2 * (labels & truth).sum() / (labels.sum() + truth.sum()),
+            "hamming": right.mean(),
+            "subset": right.all(axis=1).mean(),
+            "ranking": label_ranking_average_precision_score(truth, model.predict_proba(new)),
+        }
+        assert model.score(new, truth) == pytest.approx(expected[optimize])
+        weights = np.arange(len(new)) % 2
+        assert model.score(new, truth, weights) == pytest.approx(model.score(new[1::2], truth[1::2]))
+        single = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X[::2], Y[::2, :1])
+        found, one = single.predict(new), truth[:, :1]
+        alone = {"hamming": (found == one).mean(), "subset": (found == one).mean(), "ranking": 1.0}
+        assert single.score(new, one) == pytest.approx(alone.get(optimize, f1_score(one, found)))
+
     def test_a_rule_of_ones_own(self, labelled):
         X, Y = labelled
         model = FusedMultilabelClassifier(forests(), decision=0.3, random_state=0).fit(X, Y)
@@ -148,7 +176,7 @@ class TestRules:
 class TestMembers:
     def test_by_default(self, model):
         assert list(model.named_estimators_) == DEFAULT
-        assert model.left_out_ == {}
+        assert model.notes_ == {}
         assert [type(member) for member in model.estimators_] == [
             EnsembleHOMERClassifier,
             KFHEHOMERClassifier,
@@ -160,7 +188,7 @@ class TestMembers:
 
     def test_a_table_is_bound_once_for_members_of_a_kind(self, labelled, monkeypatch):
         bound = []
-        for kind, name in ((SVMClassifier, "_bind_table"), (PCTForestClassifier, "_bind")):
+        for kind, name in ((SVMClassifier, "_bind_table"), (PCTForestClassifier, "_make_learner")):
             bind = getattr(kind, name)
             monkeypatch.setattr(kind, name, lambda *args, bind=bind: bound.append(type(args[0])) or bind(*args))
         FusedMultilabelClassifier(n_estimators=2, random_state=0).fit(*labelled)
@@ -175,27 +203,39 @@ class TestMembers:
         )
         assert len(model.plot_members().axes) == 2
 
-    def test_machines_are_left_out_where_values_are_missing(self, labelled):
+    def test_svms_take_missing_values(self, labelled):
         X, Y = labelled
         frame = pd.DataFrame(X, columns=list("abcde"))
         frame["colour"] = pd.Categorical(np.where(X[:, 0] > 0, "red", "blue"))
+        complete = FusedMultilabelClassifier(n_estimators=5, random_state=0).fit(frame, Y)
+        assert complete.notes_ == {}
+        new = frame.iloc[:3].copy()
+        new.loc[0, "b"] = np.nan
+        at_the_median = new.fillna({"b": frame["b"].median()})
+        svms = complete.named_estimators_["e-homer"]
+        np.testing.assert_allclose(svms.predict_proba(new), svms.predict_proba(at_the_median))
         frame.loc[::7, "b"] = np.nan
-        model = FusedMultilabelClassifier(n_estimators=5, random_state=0).fit(frame, Y)
-        assert list(model.named_estimators_) == ["forest", "extra-trees"]
-        assert list(model.left_out_) == ["e-homer", "kfhe-homer"]
-        assert "missing" in model.left_out_["e-homer"]
+        with pytest.warns(UserWarning, match="e-homer and kfhe-homer: trained on medians in place of missing values"):
+            model = FusedMultilabelClassifier(n_estimators=5, random_state=0).fit(frame, Y)
+        assert list(model.named_estimators_) == DEFAULT
+        assert list(model.notes_) == ["e-homer", "kfhe-homer"]
+        assert "e-homer      trained on medians" in model.describe()
         assert model.feature_names_in_.tolist() == frame.columns.tolist()
         assert model.predict(frame).shape == Y.shape
 
-    def test_machines_are_left_out_of_many_samples(self, labelled, monkeypatch):
+    def test_svms_are_trained_on_a_part_of_many_samples(self, labelled, monkeypatch):
         X, Y = labelled
         monkeypatch.setattr(fused, "MOST_SVM_SAMPLES", 80)
-        assert FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(X, Y).named_estimators_.keys() == set(
-            DEFAULT
-        )
-        model = FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(np.vstack([X, X]), np.vstack([Y, Y]))
-        assert list(model.named_estimators_) == ["forest", "extra-trees"]
-        assert model.left_out_["kfhe-homer"] == "support vector machines are slow on more than 80 samples"
+        X, Y = np.vstack([X, X]), np.vstack([Y, Y])
+        weights = np.repeat([1.0, 2.0], 80)
+        with pytest.warns(UserWarning, match="trained on 80 of 160 samples"):
+            model = FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(X, Y, weights)
+        assert [len(member.oob_decision_function_) for member in model.estimators_] == [80, 80, 160, 160]
+        assert np.isnan(model.held_out_proba_).any(axis=1).sum() >= 80
+        assert "kfhe-homer   trained on 80 of 160 samples" in model.describe()
+        assert model.predict_proba(X).shape == Y.shape
+        weights[:80] = 0.0
+        assert FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(X, Y, weights).notes_ == {}
 
     def test_a_filter_that_stops_before_any_sample_was_left_out(self):
         X = np.repeat([[-3.0], [3.0]], 5, axis=0) + np.linspace(0, 0.1, 10)[:, None]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from fuselearn.multilabel.methods.hierarchy import (
+from fuselearn.multilabel.methods.homer import (
     CLUSTERINGS,
     LEAF,
     MOST_ROUNDS,

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from fuselearn import SVMClassifier
 from fuselearn.base import prepare_samples
 from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier
-from fuselearn.multilabel.methods.hierarchy import LEAF
+from fuselearn.multilabel.methods.homer import LEAF
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 5)).round(2)

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
 
 from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.learners import bind
+from fuselearn.multilabel import EnsembleHOMERClassifier
 from fuselearn.multilabel.methods.homer import HOMERSettings, train_homer
 
 rng = np.random.default_rng(0)
@@ -56,3 +59,15 @@ def test_an_unbound_model_answers_for_new_rows_only():
     with pytest.raises(RuntimeError, match="no longer bound"):
         model.decisions()
     np.testing.assert_allclose(model.decisions(learner.prepare(X)), expected)
+
+
+@pytest.mark.parametrize("svm", [SVMClassifier(), SVMClassifier(probability="logistic", scaling="minmax")])
+@pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
+def test_few_samples_get_the_probabilities_that_many_get(svm, as_table):
+    X, Y = make_multilabel_classification(120, 12, n_classes=7, random_state=0)
+    Y = np.column_stack([Y, np.zeros(120), np.arange(120) == 3]).astype(int)
+    X = as_table(X)
+    varied = {"kernel": ["rbf", "linear"]}
+    model = EnsembleHOMERClassifier(svm, 6, varied=varied, random_state=0).fit(X, Y)
+    one_by_one = np.vstack([model.predict_proba(X[[sample]]) for sample in range(120)])
+    np.testing.assert_allclose(one_by_one, model.predict_proba(X), rtol=0, atol=1e-12)

@@ -98,7 +98,7 @@ class Contrarian(BinaryRelevanceClassifier):
 def test_classifiers_worse_than_guessing_are_replaced_once():
     model = KFHEMultilabelClassifier(Contrarian("tree"), n_estimators=3, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(model.resets_, [1, 2, 3])
-    kept = KFHEMultilabelClassifier(Contrarian("tree"), n_estimators=3, reset=False, random_state=0).fit(X, Y)
+    kept = KFHEMultilabelClassifier(Contrarian("tree"), n_estimators=3, reset=None, random_state=0).fit(X, Y)
     assert len(kept.resets_) == 0
 
 

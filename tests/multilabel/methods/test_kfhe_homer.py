@@ -98,7 +98,7 @@ def run_plainly(model, sample_weight=None):
         ({"estimator": GaussianNB()}, False),
         ({"estimator": SVMClassifier(probability="logistic"), "varied": {"kernel": ["rbf", "linear"]}}, False),
         ({"estimator": Contrary(), "any_label": False}, False),
-        ({"estimator": Contrary(), "any_label": False, "reset": False}, False),
+        ({"estimator": Contrary(), "any_label": False, "reset": None}, False),
     ],
     ids=str,
 )
@@ -116,7 +116,7 @@ def test_it_is_the_recursion_written_out(settings, weighted):
     np.testing.assert_allclose(model.measurement_errors_, trace["error"])
     np.testing.assert_allclose(model.train_errors_[:-1], trace["train_error"])
     np.testing.assert_array_equal(model.resets_, np.flatnonzero(trace["is_reset"]) + 1)
-    assert trace["is_reset"].any() == (isinstance(model.estimator, Contrary) and model.reset)
+    assert trace["is_reset"].any() == (isinstance(model.estimator, Contrary) and model.reset is not None)
     np.testing.assert_allclose(model.sample_weights_, weights)
     np.testing.assert_allclose(model._fused_.deciding().scores(prepare_samples(model, X)), estimate, atol=1e-6)
 

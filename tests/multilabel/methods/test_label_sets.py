@@ -98,7 +98,9 @@ def test_sets_are_numbered_as_they_appear():
 
 
 def test_its_own_decision_is_among_those_listed(labelled):
-    with pytest.raises(ValueError, match="decision must be 'set' or 'half' or"):
+    with pytest.raises(
+        ValueError, match=r"decision must be one of 'set', 'half', .*a threshold from 0 to 1, or a DecisionRule"
+    ):
         LabelPowersetClassifier(decision="sets").fit(*labelled)
 
 

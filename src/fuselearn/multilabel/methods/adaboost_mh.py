@@ -159,7 +159,7 @@ class AdaBoostMHClassifier(MultilabelBase):
         if check_number("learning_rate", self.learning_rate, 0.0) == 0.0:
             raise ValueError("learning_rate must be above 0.")
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return LabelTable(X, n_threads)
 
     def _train(self, problem: Problem) -> Trained:

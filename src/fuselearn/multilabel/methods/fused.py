@@ -4,44 +4,53 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import accuracy_score, f1_score, hamming_loss, label_ranking_average_precision_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._compat import count_rows, take_rows
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads, seed_estimator
-from fuselearn._progress import ProgressLines
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn._parameters import check_choice, check_reporting, check_whole_number, count_threads, seed_estimator
+from fuselearn._progress import make_reporter
+from fuselearn.ensembles.svm import SVMClassifier
+from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.members import SharedLearners
-from fuselearn.learners import LabelModel, Learner
+from fuselearn.fusion.problem import OutOfBag
+from fuselearn.learners import LabelModel, Learner, label_target
 from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import has_missing
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, find_constants, fix_constants, single
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     DecisionRule,
+    FixedThreshold,
     KnownSets,
     MacroF1Thresholds,
     MicroF1Threshold,
 )
-from fuselearn.multilabel.decisions.rules import FixedThreshold
-from fuselearn.multilabel.labels import restore_unknown
-from fuselearn.multilabel.methods.kfhe_homer import EnsembleHOMERClassifier, KFHEHOMERClassifier
+from fuselearn.multilabel.labels import check_same_labels, label_names, restore_unknown
+from fuselearn.multilabel.methods.kfhe_homer import DEFAULT_VARIED, EnsembleHOMERClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel.methods.log_odds import LogOddsFusion, fit_log_odds
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
+from fuselearn.multilabel.stratification import iterative_train_test_split
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Of more samples, SVMs take longer than all forests together.
+# On more samples, SVMs take longer than all forests together.
 MOST_SVM_SAMPLES = 5_000
 TREES_PER_HOMER = 4
+SVM_MEMBERS = ("e-homer", "kfhe-homer")
+"""Names of the default members that are SVMs."""
 
 RULES: Mapping[str, DecisionRule] = {
     "macro_f1": MacroF1Thresholds(noise_rate="auto"),
@@ -50,12 +59,21 @@ RULES: Mapping[str, DecisionRule] = {
     "subset": KnownSets(),
     "ranking": CardinalityThreshold("auto"),
 }
+MEASURES: Mapping[str, Callable[..., float]] = {
+    "macro_f1": partial(f1_score, average="macro", zero_division=0.0),
+    "micro_f1": partial(f1_score, average="micro", zero_division=0.0),
+    "hamming": lambda *labels, **weights: 1.0 - hamming_loss(*labels, **weights),
+    "subset": accuracy_score,
+    "ranking": label_ranking_average_precision_score,
+}
+"""What ``score`` returns; those of the first four compare labels, the last one ranks probabilities."""
 
 
 def train_fused(
     problem: Problem,
     members: Mapping[str, MultilabelBase],
     on_member: Callable[[int, MultilabelBase], bool],
+    part: SamplePart | None = None,
 ) -> Trained:
     """Train members, weigh them on held-out samples, and fuse them label by label.
 
@@ -66,6 +84,8 @@ def train_fused(
     members : dict of str to MultilabelBase
     on_member : callable
         ``on_member(number, member)`` is called after each member, counted from 1; True ends training.
+    part : SamplePart, optional
+        Samples that SVMs are trained on instead of all.
     """
     Y, shares = problem.target.values, problem.initial_weights
     seeds = problem.rng.integers(2**31, size=len(members)).tolist()
@@ -73,13 +93,20 @@ def train_fused(
     found, seconds = [], []
     for (name, member), seed in zip(members.items(), seeds, strict=True):
         started = time.perf_counter()
-        fitted[name], scores = fit_member(problem, member, seed)
+        if part is None or name not in SVM_MEMBERS:
+            fitted[name], scores = fit_member(problem, member, seed)
+        else:
+            scores = np.full(Y.shape, np.nan)
+            fitted[name], scores[part.samples] = fit_member(part.problem, member, seed)
         seconds.append(time.perf_counter() - started)
         found.append(scores)
         if on_member(len(fitted), fitted[name]):
             break
     held_out, constants = _fill_gaps(np.stack(found)), find_constants(Y[shares > 0])
     known = ~np.isnan(held_out[0]).any(axis=1) & (shares > 0)
+    if part is not None:
+        part.problem.learner.release()
+        known &= np.isin(np.arange(len(Y)), part.samples)
     held_out, truth, shares = held_out[:, known], Y[known], shares[known] / shares[known].mean()
     fusion = fit_log_odds(held_out, truth, shares)
     out_of_bag = OutOfBag(*Y.shape)
@@ -103,12 +130,40 @@ def fit_member(problem: Problem, member: MultilabelBase, seed: int) -> tuple[Mul
     model._check_base()
     X = model._check_table(problem.X, reset=True)
     model._read_labels(Y, len(Y))
-    way = type(model)._bind, getattr(model, "max_bins", None)
-    learner = shared.get(model._base_estimator(), lambda: model._bind(X, count_threads(model.n_jobs)), way)
+    way = type(model)._make_learner, getattr(model, "max_bins", None)
+    learner = shared.get(model._base_estimator(), lambda: model._make_learner(X, count_threads(model.n_jobs)), way)
     own = model._fit_bound(learner, X, Y, weights, True)
     scores = model._held_out_scores(Y, lambda: own)
     model.rule_ = rule.fit(scores, restore_unknown(Y), weights)
     return model, scores
+
+
+class SamplePart(NamedTuple):
+    """Some of the samples, and the problem of learning from them alone."""
+
+    samples: Indices
+    problem: Problem
+
+
+def draw_part(problem: Problem, n_samples: int) -> SamplePart:
+    """Draw samples in which labels are as frequent as in all."""
+    seed = int(problem.rng.integers(2**31))
+    everything, Y = np.flatnonzero(problem.initial_weights), problem.target.values
+    samples = np.sort(
+        iterative_train_test_split(everything, Y[everything], train_size=n_samples, test_size=None, random_state=seed)[
+            0
+        ]
+    )
+    return SamplePart(
+        samples,
+        replace(
+            problem,
+            learner=SharedLearners(n_samples),
+            target=label_target(Y[samples]),
+            weights=None if problem.weights is None else problem.weights[samples],
+            X=take_rows(problem.X, samples),
+        ),
+    )
 
 
 class MemberCoder:
@@ -126,11 +181,16 @@ class MemberCoder:
         """Return samples as each member takes them."""
         prepared: dict[int, Any] = {}
         for member in self.members:
-            coder = member._coder_
-            if id(coder) not in prepared:
+            coder, key = member._coder_, _find_table(member)
+            if key not in prepared:
                 table = member._check_table(X, reset=False)
-                prepared[id(coder)] = table if coder is None else coder.transform(table)
-        return [prepared[id(member._coder_)] for member in self.members]
+                prepared[key] = table if coder is None else coder.transform(table)
+        return [prepared[_find_table(member)] for member in self.members]
+
+
+def _find_table(member: MultilabelBase) -> int:
+    """Return what members that take the same prepared samples have in common."""
+    return id(getattr(member._coder_, "table", member._coder_))
 
 
 class FusedModel(LabelModel):
@@ -195,12 +255,12 @@ class FusedMultilabelClassifier(MultilabelBase):
         forms. Those without out-of-bag scores are trained five times more, on folds. None means "e-homer"
         (:class:`EnsembleHOMERClassifier`), "kfhe-homer" (:class:`KFHEHOMERClassifier`), "forest" and "extra-trees"
         (:class:`PCTForestClassifier`, with the best and with random cuts). The first two train support vector machines,
-        whose time grows faster than the square of the number of samples and which take no missing values: they are left
-        out of more than 5,000 samples and where values are missing in training. Values that are missing in new samples
-        only are refused.
+        whose time grows faster than the square of the number of samples and which take no missing values: they are
+        trained on 5,000 of more samples, in which labels are as frequent as in all, and on medians in place of missing
+        values, with a feature that says where. A warning and ``notes_`` say so.
     optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}, default="macro_f1"
         Measure that the rule optimizes.
-    n_estimators : int, default=50
+    n_estimators : int, default=25
         HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have four times as many trees.
     decision : float, str, rule or None, default=None
         A rule of :mod:`fuselearn.multilabel.decisions` instead of that of ``optimize``.
@@ -219,8 +279,8 @@ class FusedMultilabelClassifier(MultilabelBase):
         The fitted members.
     named_estimators_ : dict of str to classifier
         The same, by name.
-    left_out_ : dict of str to str
-        Default members that were left out, with the reason.
+    notes_ : dict of str to str
+        What default members are trained on instead of the table as it is, by their names.
     estimator_weights_ : array of shape (n_members, n_labels)
         Weight w_kj of each member's log-odds; 0 for a member that adds nothing to the others.
     intercepts_ : array of shape (n_labels,)
@@ -246,7 +306,7 @@ class FusedMultilabelClassifier(MultilabelBase):
 
     Notes
     -----
-    Machines and trees err differently, so that one of each is better than two of a kind. In trials on the datasets of
+    SVMs and trees err differently, so that one of each is better than two of a kind. In trials on the datasets of
     the KFHE-HOMER paper, chains, HOMERs on trees, and forests with more features per node added nothing to the four
     members. Weights do not depend on ``optimize``: the rule matters far more. docs/multilabel.md compares the result
     with other packages.
@@ -267,7 +327,7 @@ class FusedMultilabelClassifier(MultilabelBase):
     KnownSets()
     """
 
-    left_out_: dict[str, str]
+    notes_: dict[str, str]
     named_estimators_: dict[str, MultilabelBase]
     held_out_proba_: Scores
     errors_: Weights
@@ -279,7 +339,7 @@ class FusedMultilabelClassifier(MultilabelBase):
         estimators: Sequence[tuple[str, Any]] | None = None,
         *,
         optimize: str = "macro_f1",
-        n_estimators: int = 50,
+        n_estimators: int = 25,
         decision: Any = None,
         callback: Callable[[int, Any], Any] | None = None,
         verbose: int = 0,
@@ -326,6 +386,34 @@ class FusedMultilabelClassifier(MultilabelBase):
         other = copy.copy(self).set_params(optimize=optimize)
         return other.with_decision(None, X, y, sample_weight)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the measure that ``optimize`` names, of the predictions for samples; higher is better.
+
+        Model selection such as scikit-learn's ``GridSearchCV`` maximizes it, unless ``scoring`` is passed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            Macro F1 or micro F1, as scikit-learn computes it with ``zero_division=0``; one minus the Hamming loss; the
+            fraction of samples all of whose labels are right; or label ranking average precision.
+        """
+        check_is_fitted(self)
+        Y: Any = self._check_labels(y, count_rows(X))
+        check_same_labels(label_names(y), self.labels_, "y has labels of other names or order than in fit")
+        found: Any = self.predict_proba(X) if self.optimize == "ranking" else self.predict(X)
+        only: dict[str, Any] = {}
+        if self.n_labels_ == 1 and self.optimize not in ("hamming", "subset"):
+            # With a second label, that no sample has, scikit-learn does not take the first one for classes.
+            Y, found = (np.hstack([table, np.zeros(table.shape)]) for table in (Y, found))
+            only = {} if self.optimize == "ranking" else {"labels": [0]}
+        return float(MEASURES[self.optimize](Y, found, sample_weight=sample_weight, **only))
+
     def _make_rule(self, decision: Any) -> DecisionRule:
         return super()._make_rule(
             RULES[check_choice("optimize", self.optimize, tuple(RULES))] if decision is None else decision
@@ -362,12 +450,12 @@ class FusedMultilabelClassifier(MultilabelBase):
         str
         """
         check_is_fitted(self)
-        names = [*self.named_estimators_, *self.left_out_]
+        names = list(self.named_estimators_)
         width = max(6, *map(len, names))
         lines = [f"{'member'.ljust(width)}  weight  squared error  seconds"]
         rows = zip(names, self.estimator_weights_.mean(axis=1), self.errors_.mean(axis=1), self.seconds_, strict=False)
         lines += [f"{n.ljust(width)}  {weight:6.3f}  {error:13.4f}  {time:7.2f}" for n, weight, error, time in rows]
-        lines += [f"{name.ljust(width)}  left out: {reason}" for name, reason in self.left_out_.items()]
+        lines += [f"{name.ljust(width)}  {note}" for name, note in self.notes_.items()]
         if hasattr(self.rule_, "noise_rate_"):
             lines.append(f"about {self.noise_rate_:.1%} of the labels seem to be flipped")
         return "\n".join(lines)
@@ -380,31 +468,19 @@ class FusedMultilabelClassifier(MultilabelBase):
         matplotlib.figure.Figure
         """
         check_is_fitted(self)
-        from matplotlib.figure import Figure
+        from fuselearn.ensembles.trace import draw_members
 
-        names = list(self.named_estimators_)
-        figure = Figure(figsize=(7.0, 1.2 + 0.3 * len(names)), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
-        left.barh(names, self.estimator_weights_.mean(axis=1), color="#1f77b4")
-        left.set_xlabel("mean weight")
-        left.invert_yaxis()
-        right.plot(self.errors_.mean(axis=1), names, "o", color="#444444")
-        right.set_xlabel("mean squared error, held-out samples")
-        for axes in (left, right):
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.grid(axis="x", alpha=0.3)
-        return figure
+        weights, errors = (table.mean(axis=1).tolist() for table in (self.estimator_weights_, self.errors_))
+        return draw_members(list(self.named_estimators_), weights, errors, "mean weight")
 
     def _check_parameters(self) -> None:
         check_choice("optimize", self.optimize, tuple(RULES))
         check_whole_number("n_estimators", self.n_estimators, 1)
-        check_verbose(self.verbose)
-        if not (self.callback is None or callable(self.callback)):
-            raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
+        check_reporting(self.verbose, self.callback)
         if self.estimators is not None:
             check_members(self.estimators)
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return SharedLearners(X.shape[0])
 
     def _pose(self, problem: Problem) -> Problem:
@@ -413,35 +489,35 @@ class FusedMultilabelClassifier(MultilabelBase):
         return replace(problem, out_of_bag=True)
 
     def _train(self, problem: Problem) -> Trained:
-        members, left_out = self._list_members(problem.X)
-        progress = ProgressLines(type(self).__name__, self.verbose, len(members))
-
-        def on_member(number: int, member: MultilabelBase) -> bool:
-            progress.report(number, {})
-            return self.callback is not None and self.callback(number, member) is True
-
-        trained = train_fused(problem, members, on_member)
-        trained.trace["left_out_"] = left_out
-        return trained
-
-    def _list_members(self, X: Any) -> tuple[dict[str, MultilabelBase], dict[str, str]]:
-        """Return the members by name, and which of the default ones are left out, with the reason."""
-        if self.estimators is not None:
-            return {name: as_multilabel(member, self.n_jobs) for name, member in self.estimators}, {}
-        members = make_default_members(self.n_estimators, self.n_jobs)
-        if has_missing(X):
-            reason = "support vector machines take no missing values"
-        elif X.shape[0] > MOST_SVM_SAMPLES:
-            reason = f"support vector machines are slow on more than {MOST_SVM_SAMPLES:,} samples"
+        if self.estimators is None:
+            members = make_default_members(self.n_estimators, self.n_jobs)
+            notes = note_adaptations(problem)
         else:
-            return members, {}
-        left_out = {name: reason for name in members if name.endswith("homer")}
-        return {name: member for name, member in members.items() if name not in left_out}, left_out
+            members = {name: as_multilabel(member, self.n_jobs) for name, member in self.estimators}
+            notes = ""
+        if notes:
+            warnings.warn(f"{' and '.join(SVM_MEMBERS)}: {notes}.", stacklevel=5)
+        is_large = self.estimators is None and np.count_nonzero(problem.initial_weights) > MOST_SVM_SAMPLES
+        part = draw_part(problem, MOST_SVM_SAMPLES) if is_large else None
+        on_member = make_reporter(self, len(members), lambda member: member)
+        trained = train_fused(problem, members, on_member, part)
+        trained.trace["notes_"] = dict.fromkeys(SVM_MEMBERS, notes) if notes else {}
+        return trained
 
     def _fusion(self) -> LogOddsFusion:
         check_is_fitted(self)
         fusion: LogOddsFusion = self._fused_.models[0].fusion
         return fusion
+
+
+def note_adaptations(problem: Problem) -> str:
+    """Return a sentence about what SVMs are trained on instead of the table as it is; empty if there is nothing."""
+    notes, n_samples = [], np.count_nonzero(problem.initial_weights)
+    if n_samples > MOST_SVM_SAMPLES:
+        notes.append(f"trained on {MOST_SVM_SAMPLES:,} of {n_samples:,} samples")
+    if has_missing(problem.X):
+        notes.append("trained on medians in place of missing values, with a feature that says where")
+    return ", ".join(notes)
 
 
 def as_multilabel(member: Any, n_jobs: int | None) -> MultilabelBase:
@@ -452,9 +528,11 @@ def as_multilabel(member: Any, n_jobs: int | None) -> MultilabelBase:
 def make_default_members(n_estimators: int, n_jobs: int | None) -> dict[str, MultilabelBase]:
     """Return the default members by name."""
     n_trees = TREES_PER_HOMER * n_estimators
+    svm = SVMClassifier(cv=2, impute=True)  # the fusion calibrates again
+    homers: dict[str, Any] = {"n_estimators": n_estimators, "varied": DEFAULT_VARIED, "n_jobs": n_jobs}
     return {
-        "e-homer": EnsembleHOMERClassifier(n_estimators=n_estimators, n_jobs=n_jobs),
-        "kfhe-homer": KFHEHOMERClassifier(n_estimators=n_estimators, n_jobs=n_jobs),
+        "e-homer": EnsembleHOMERClassifier(svm, **homers),
+        "kfhe-homer": KFHEHOMERClassifier(svm, **homers),
         "forest": PCTForestClassifier(n_trees, n_jobs=n_jobs),
         "extra-trees": PCTForestClassifier(n_trees, splitter="random", n_jobs=n_jobs),
     }

@@ -232,7 +232,7 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
         if not 0.0 < check_number("validation_fraction", self.validation_fraction, 0.0) <= 0.5:
             raise ValueError(f"validation_fraction must be in (0, 0.5], not {show(self.validation_fraction)}.")
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return LabelTable(X, n_threads, self.max_bins, skip_zeros=False)
 
     def _train(self, problem: Problem) -> Trained:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,15 +14,18 @@ from sklearn.base import BaseEstimator, is_classifier
 from fuselearn._core import draw_counts
 from fuselearn._messages import show
 from fuselearn._parameters import count_draws
-from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
+    NEVER,
     ArrayStates,
     FilterRun,
     Measurement,
+    ResetRule,
     Truth,
     closed_form_coefficients,
     run_filters,
 )
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import LabelModel, Learner, count_all_samples
 from fuselearn.learners.clones import MultilabelClone, MultilabelCloneLearner
 from fuselearn.learners.learner import Counts
@@ -65,7 +67,8 @@ def train_filtered(
     *,
     max_samples: int | float = 2.0,
     weighting: str = "exponential",
-    reset: bool = True,
+    reset: str | None = "training",
+    variant: str = "program",
 ) -> Trained:
     """Train KFHE on labels: h_0 on all samples, every later model on a sample drawn by the weights of kf-w.
 
@@ -76,7 +79,7 @@ def train_filtered(
         ``train_first(counts, weights, seed)`` trains the model of the first estimate.
     train_next : callable
         ``train_next(counts, seed)`` trains a model on the samples drawn.
-    n_estimators, max_samples, weighting, reset
+    n_estimators, max_samples, weighting, reset, variant
         As those of :class:`~fuselearn.multilabel.KFHEMultilabelClassifier`.
     """
     initial, n_labels = problem.initial_weights, problem.target.n_columns
@@ -99,9 +102,14 @@ def train_filtered(
         return problem.on_iteration(t, h, error=error, gain=gain)
 
     copies = problem.learner.counts_copies
-    run = FilterRun([train_first(*count_all_samples(problem.weights, problem.n_samples, copies=copies), seeds[0])])
-    states = ArrayStates(run.models[0].decisions(), truth, train, truth.compare, weighting=weighting)
-    run_filters(states, run, seeds[1:], guessing_error=GUESSING_LOSS if reset else math.inf, on_iteration=on_iteration)
+    if variant == "paper":  # like all others, without resets
+        first, weighting, reset = train(initial, seeds[0]), f"printed {weighting}", None
+    else:
+        first = train_first(*count_all_samples(problem.weights, problem.n_samples, copies=copies), seeds[0])
+    run = FilterRun([first])
+    states = ArrayStates(first.decisions(), truth, train, truth.compare, weighting=weighting)
+    rule = NEVER if reset is None else ResetRule(GUESSING_LOSS)
+    run_filters(states, run, seeds[1:], reset=rule, on_iteration=on_iteration)
     fused = WeightedSum(run.models, closed_form_coefficients(np.array(run.gains)), n_labels)
     return Trained(fused, run.trace(truth.error(states.y), states.w), out_of_bag)
 
@@ -131,9 +139,12 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         Samples drawn for each classifier, as a number or as a multiple of all samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
         How wrong samples gain weight.
-    reset : bool, default=True
-        Whether a classifier no better than guessing (Hamming loss of at least 0.5) is discarded, once, and replaced
-        by one drawn with the initial weights.
+    reset : {"training"} or None, default="training"
+        Whether a classifier no better than guessing on the training samples (Hamming loss of at least 0.5) is
+        discarded, once, and replaced by one drawn with the initial weights.
+    variant : {"program", "paper"}, default="program"
+        Whether to follow the authors' program or the algorithm as it is printed: without resets, with a drawn sample
+        for the first classifier, too, and w_i exp(l_i) without 1/n.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are fitted use out-of-bag scores.
@@ -193,7 +204,8 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         *,
         max_samples: int | float = 2.0,
         weighting: str = "exponential",
-        reset: bool = True,
+        reset: str | None = "training",
+        variant: str = "program",
         decision: Any = 0.5,
         callback: Callable[[int, Any], Any] | None = None,
         verbose: int = 0,
@@ -205,6 +217,7 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         self.max_samples = max_samples
         self.weighting = weighting
         self.reset = reset
+        self.variant = variant
         self.decision = decision
         self.callback = callback
         self.verbose = verbose
@@ -221,7 +234,7 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         if isinstance(base, type) or not (hasattr(base, "get_params") and is_classifier(base)):
             raise TypeError(f"estimator must be a multi-label classifier or None, not {show(base)}.")
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return MultilabelCloneLearner(X, self._base_estimator())
 
     def _train(self, problem: Problem) -> Trained:
@@ -235,6 +248,7 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
             max_samples=self.max_samples,
             weighting=self.weighting,
             reset=self.reset,
+            variant=self.variant,
         )
 
     def _as_estimator(self, model: MultilabelClone) -> Any:

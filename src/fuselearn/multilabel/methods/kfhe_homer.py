@@ -20,8 +20,14 @@ from fuselearn.fusion import Problem, Trained
 from fuselearn.learners.learner import Counts
 from fuselearn.multilabel.base import check_settings
 from fuselearn.multilabel.ensemble import OUTPUTS, MultilabelEnsemble, train_members
-from fuselearn.multilabel.methods.hierarchy import CLUSTERINGS
-from fuselearn.multilabel.methods.homer import HOMERClassifier, HOMERModel, HOMERSettings, share_nodes, train_homer
+from fuselearn.multilabel.methods.homer import (
+    CLUSTERINGS,
+    HOMERClassifier,
+    HOMERModel,
+    HOMERSettings,
+    share_nodes,
+    train_homer,
+)
 from fuselearn.multilabel.methods.kfhe import train_filtered
 
 DEFAULT_VARIED = {"kernel": ["rbf", "linear"]}
@@ -49,7 +55,8 @@ class HOMERVariety(NamedTuple):
 def make_variety(estimator: MultilabelEnsemble, n_labels: int) -> HOMERVariety:
     """Return the settings that the members of an ensemble choose from."""
     params = list_varied(estimator)
-    return HOMERVariety(estimator.clusterings, list_cluster_numbers(n_labels), params, estimator.any_label)
+    numbers = list_cluster_numbers(n_labels, getattr(estimator, "variant", "program"))
+    return HOMERVariety(estimator.clusterings, numbers, params, estimator.any_label)
 
 
 def check_variety(estimator: MultilabelEnsemble) -> None:
@@ -83,15 +90,16 @@ def list_varied(estimator: MultilabelEnsemble) -> list[Mapping[str, Any]]:
     return combinations
 
 
-def list_cluster_numbers(n_labels: int) -> range:
-    """Return the numbers of clusters from 2 to the root of the number of labels.
+def list_cluster_numbers(n_labels: int, variant: str = "program") -> range:
+    """Return the numbers of clusters from 2 to the root of the number of labels, rounded down or, as printed, up.
 
     Examples
     --------
-    >>> list(list_cluster_numbers(14)), list(list_cluster_numbers(3))
-    ([2, 3], [2])
+    >>> list(list_cluster_numbers(14)), list(list_cluster_numbers(3)), list(list_cluster_numbers(6, "paper"))
+    ([2, 3], [2], [2, 3])
     """
-    return range(2, max(2, isqrt(n_labels)) + 1)
+    root = isqrt(n_labels) if variant == "program" else isqrt(n_labels - 1) + 1
+    return range(2, max(2, root) + 1)
 
 
 def as_homer(ensemble: MultilabelEnsemble, model: HOMERModel) -> HOMERClassifier:
@@ -319,9 +327,11 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
         Samples drawn for each HOMER, as a number or as a multiple of all samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
         How wrong samples gain weight; linear is 1/n + w_i l_i.
-    reset : bool, default=True
-        Whether a HOMER no better than guessing (Hamming loss of at least 0.5) is discarded, once, and replaced by one
-        drawn with the initial weights.
+    reset : {"training"} or None, default="training"
+        Whether a HOMER no better than guessing on the training samples (Hamming loss of at least 0.5) is discarded,
+        once, and replaced by one drawn with the initial weights.
+    variant : {"program", "paper"}, default="program"
+        Whether to follow the authors' program or the algorithm as it is printed; see Notes.
     decision : float, str or rule, default="path"
         How samples get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
         become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
@@ -360,9 +370,16 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
 
     Notes
     -----
-    The loop is that of the authors' program where it differs from the paper: h_0 sees each sample once, the largest
-    number of clusters is the root rounded down, and samples are weighted with the loss of z. Its cost of 1e8 on
-    unscaled features is not: solvers do not converge there.
+    The loop is that of the authors' program, where it differs from the paper; ``variant="paper"`` is the algorithm as
+    it is printed:
+
+    - h_0 sees each sample once, with balanced clusters and the first kernel; in the paper it is trained on a drawn
+      sample and chooses its settings at random, like all others.
+    - The largest number of clusters is the root of the number of labels rounded down; in the paper rounded up.
+    - A HOMER no better than guessing is replaced; the paper has no resets.
+    - Weights are measured as w_i exp(l_i + 1/n); the paper prints w_i exp(l_i).
+
+    The program's cost of 1e8 on unscaled features is not used: solvers do not converge there.
 
     References
     ----------
@@ -392,7 +409,8 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
         varied: Any = None,
         max_samples: int | float = 2.0,
         weighting: str = "exponential",
-        reset: bool = True,
+        reset: str | None = "training",
+        variant: str = "program",
         decision: Any = "path",
         callback: Callable[[int, Any], Any] | None = None,
         verbose: int = 0,
@@ -407,6 +425,7 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
         self.max_samples = max_samples
         self.weighting = weighting
         self.reset = reset
+        self.variant = variant
         self.decision = decision
         self.callback = callback
         self.verbose = verbose
@@ -425,6 +444,7 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
             max_samples=self.max_samples,
             weighting=self.weighting,
             reset=self.reset,
+            variant=self.variant,
         )
 
     def _member(self, model: HOMERModel) -> HOMERClassifier:

@@ -99,7 +99,7 @@ class LabelPowersetClassifier(MultilabelBase):
     _own_decision = "set"
 
     def _train(self, problem: Problem) -> Trained:
-        return train_method(problem, train_powerset, int(problem.rng.integers(2**31)))
+        return train_method(problem, train_sets, int(problem.rng.integers(2**31)))
 
     @property
     def label_sets_(self) -> Labels:
@@ -130,35 +130,6 @@ def find_sets(classifier: MultilabelBase) -> Labels:
     model: Any = classifier._fused_.models[0]
     sets: Labels = model.sets if isinstance(model, SetModel) else model.model.sets
     return sets
-
-
-def train_powerset(
-    learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
-) -> SetModel:
-    """Train a model over the label sets of the samples drawn.
-
-    Parameters
-    ----------
-    learner : Learner
-    Y : array of shape (n_samples, n_labels)
-    counts, seed, weights
-        As in ``Learner.train``.
-    """
-    sets, numbers = find_label_sets(Y, counts)
-    return train_sets(learner, sets, numbers[:, None] == np.arange(len(sets)), counts, seed, weights=weights)
-
-
-def train_sets(
-    learner: Learner,
-    sets: Labels,
-    members: npt.NDArray[Any],
-    counts: Counts,
-    seed: int,
-    *,
-    weights: Weights | None = None,
-) -> SetModel:
-    """Train a model over label sets, of which each sample stands for any number, as ``members`` says."""
-    return SetModel(learner.train(class_list_target(members, counts, sets), counts, seed, weights=weights), sets)
 
 
 def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.intp]]:
@@ -277,7 +248,7 @@ class PrunedSetsClassifier(MultilabelBase):
         check_pruning(self.min_count, self.n_subsets)
 
     def _train(self, problem: Problem) -> Trained:
-        method = partial(train_pruned_sets, min_count=self.min_count, n_subsets=self.n_subsets)
+        method = partial(train_sets, min_count=self.min_count, n_subsets=self.n_subsets)
         return train_method(problem, method, int(problem.rng.integers(2**31)))
 
     @property
@@ -292,14 +263,14 @@ def check_pruning(min_count: Any, n_subsets: Any) -> None:
     check_whole_number("n_subsets", n_subsets, 0)
 
 
-def train_pruned_sets(
+def train_sets(
     learner: Learner,
     Y: Labels,
     counts: Counts,
     seed: int,
     *,
-    min_count: int,
-    n_subsets: int,
+    min_count: int = 1,
+    n_subsets: int = 0,
     weights: Weights | None = None,
 ) -> SetModel:
     """Train a model over the frequent label sets of the samples drawn.
@@ -314,7 +285,7 @@ def train_pruned_sets(
         As in ``Learner.train``.
     """
     sets, members = prune_sets(Y, counts, min_count, n_subsets)
-    return train_sets(learner, sets, members, counts, seed, weights=weights)
+    return SetModel(learner.train(class_list_target(members, counts, sets), counts, seed, weights=weights), sets)
 
 
 def prune_sets(Y: Labels, counts: Counts, min_count: int, n_subsets: int) -> tuple[Labels, Labels]:
@@ -370,7 +341,7 @@ def train_sampled_sets(
     # Copies of a drawn sample must not make its set frequent.
     drawn_once = np.minimum(counts, 1)
     seed = int(rng.integers(2**31))
-    return train_pruned_sets(learner, Y, drawn_once, seed, min_count=min_count, n_subsets=n_subsets)
+    return train_sets(learner, Y, drawn_once, seed, min_count=min_count, n_subsets=n_subsets)
 
 
 class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):

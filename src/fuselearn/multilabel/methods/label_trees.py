@@ -170,8 +170,8 @@ class LeafCollector:
     >>> collector.add(np.array([False, True, True]), np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]))
     >>> collector.add(np.array([True]), np.array([[0.0, 1.0]]))
     >>> collector.collect()
-    LeafValues(rows=array([[1., 0.],
-           [0., 1.]]), numbers=array([-1,  0,  1,  1], dtype=int32))
+    LeafValues(rows=array([[0., 1.],
+           [1., 0.]]), numbers=array([-1,  1,  0,  0], dtype=int32))
     """
 
     def __init__(self) -> None:
@@ -181,9 +181,11 @@ class LeafCollector:
     def add(self, is_leaf: npt.NDArray[np.bool_], values: npt.NDArray[np.float64]) -> None:
         """Add a tree, given which of its nodes are leaves, and the values of all nodes."""
         n_bytes = values.itemsize * values.shape[1]
-        rows = np.ascontiguousarray(values[is_leaf]).view(f"V{n_bytes}").ravel().tolist()
+        leaves = np.ascontiguousarray(values[is_leaf]).view(f"V{n_bytes}").ravel()
+        rows, own = np.unique(leaves, return_inverse=True)  # most leaves of a tree are alike
+        known = [self._rows.setdefault(row, len(self._rows)) for row in rows.tolist()]
         numbers = np.full(len(is_leaf), -1, dtype=np.int32)
-        numbers[is_leaf] = [self._rows.setdefault(row, len(self._rows)) for row in rows]
+        numbers[is_leaf] = np.array(known, dtype=np.int32)[own]
         self._numbers.append(numbers)
 
     def collect(self) -> LeafValues:

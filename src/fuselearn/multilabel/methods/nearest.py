@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fuselearn._compat import take_rows
 from fuselearn._parameters import check_choice, check_number, check_whole_number, count_threads
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion import Problem, Trained
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import Bound, LabelModel, Learner
+from fuselearn.learners.kernel_table import measure_columns
 from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import NumberEncoder
 from fuselearn.multilabel.base import MultilabelBase, Scores, find_constants, fix_constants, single
@@ -24,8 +25,6 @@ SPARE = 8
 # Distances are computed to about 1e-16 of the squared length of samples; closer ones are equal.
 RESOLUTION = 1e-13
 BLOCK_DISTANCES = 10_000_000
-# Features without a larger number are not scaled, since the inverse of the smallest numbers is infinite.
-SMALLEST = 1e-300
 
 METRICS = ("euclidean", "manhattan", "cosine")
 SCALINGS = ("standard", "minmax")
@@ -94,7 +93,7 @@ class NeighbourSearch:
 
     def __init__(self, X: Any, metric: str, scaling: str | None) -> None:
         self.metric = metric
-        self._factors = measure_scale(X, scaling)
+        self._factors = 1.0 / measure_columns(X, scaling, "nearest neighbours")[1]
         self._rows = scale(X, self._factors)
         self._step = RESOLUTION * (1.0 if metric == "cosine" else _mean_length(self._rows, metric))
         self._index: Any = None
@@ -168,38 +167,6 @@ def scale(rows: Any, factors: Floats) -> Any:
     if not sparse.issparse(rows):
         return rows * factors
     return sparse.csr_array(rows @ sparse.diags_array(factors))
-
-
-def measure_scale(rows: Any, scaling: str | None) -> Floats:
-    """Return the factor of each feature with which distances mean something; 1 for a constant one.
-
-    Features are not shifted, which would change no distance but make sparse matrices dense.
-
-    Parameters
-    ----------
-    rows : float array or sparse matrix
-    scaling : {"standard", "minmax"} or None
-        Whether features are divided by their standard deviation, by their range, or not at all.
-
-    Examples
-    --------
-    >>> measure_scale(np.array([[1.0], [5.0]]), "minmax")
-    array([0.25])
-    """
-    if scaling is None:
-        return np.ones(rows.shape[1])
-    # Of numbers near the end of the range, squares would be infinite.
-    largest = np.asarray(abs(rows).max(axis=0).todense() if sparse.issparse(rows) else np.abs(rows).max(axis=0)).ravel()
-    units = 1.0 / np.where(largest > SMALLEST, largest, 1.0)
-    if sparse.issparse(rows):
-        scaled = sparse.csr_matrix(scale(rows, units))
-        low, high = (np.asarray(end.todense()).ravel() for end in (scaled.min(axis=0), scaled.max(axis=0)))
-        spread = np.sqrt(mean_variance_axis(scaled, axis=0)[1]) if scaling == "standard" else high - low
-    else:
-        scaled = scale(rows, units)
-        spread = scaled.std(axis=0) if scaling == "standard" else np.ptp(scaled, axis=0)
-    # A constant feature may keep a rounding error.
-    return units / np.where(spread > 1e-12, spread, 1.0)
 
 
 class NeighbourModel(LabelModel):
@@ -326,7 +293,7 @@ class _NeighbourClassifier(MultilabelBase):
 
     random_state = None  # nothing is random
     _accepts_unknown = True
-    _input_tags = (("sparse", True),)
+    _input_tags = (("allow_nan", False), ("sparse", True))
 
     n_neighbors: int
     metric: str
@@ -339,7 +306,7 @@ class _NeighbourClassifier(MultilabelBase):
             check_choice("scaling", self.scaling, SCALINGS)
         count_threads(self.n_jobs)
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return NumberTable(X, "nearest neighbors")
 
     def _hold_out(self, problem: Problem, seed: int) -> Scores:

@@ -24,7 +24,8 @@ from fuselearn._parameters import (
 )
 from fuselearn.base import validate_numbers
 from fuselearn.ensembles.cart import CATEGORY_RULES
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion import Problem, Trained
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import Learner, count_all_samples
 from fuselearn.learners.learner import Counts
 from fuselearn.learners.trees import grow_tree, make_label_target
@@ -235,7 +236,7 @@ class PCTForestClassifier(MultilabelEnsemble):
         if not check_flag("bootstrap", self.bootstrap) and self.max_samples != 1.0:
             raise ValueError(f"max_samples={self.max_samples!r} has no effect with bootstrap=False; leave it at 1.0.")
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return LabelTable(X, n_threads)
 
     def _pose(self, problem: Problem) -> Problem:

@@ -17,7 +17,7 @@ from fuselearn.learners import LabelModel, count_all_samples
 from fuselearn.learners.learner import Counts, Indices
 from fuselearn.multilabel.base import Scores
 from fuselearn.multilabel.ensemble import MultilabelEnsemble, train_members
-from fuselearn.multilabel.methods.label_sets import LabelPowersetClassifier, train_powerset
+from fuselearn.multilabel.methods.label_sets import LabelPowersetClassifier, train_sets
 
 # The numbers of some labels, sorted.
 Choice = tuple[int, ...]
@@ -48,7 +48,7 @@ def _train_on_labels(problem: Problem, job: tuple[Indices, int]) -> tuple[LabelM
     labels, seed = job
     counts, weights = count_all_samples(problem.weights, problem.n_samples, copies=problem.learner.counts_copies)
     Y = problem.target.values
-    model = train_powerset(problem.learner, Y[:, labels], counts, seed, weights=weights)
+    model = train_sets(problem.learner, Y[:, labels], counts, seed, weights=weights)
     return OfSomeLabels(model, labels, Y.shape[1]), counts
 
 

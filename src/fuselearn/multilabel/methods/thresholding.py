@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number, make_generator
 from fuselearn.base import train_one
-from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.held_out import Splits, list_splits
+from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import Learner, count_all_samples
 from fuselearn.learners.clones import MultilabelClone, MultilabelCloneLearner
 from fuselearn.multilabel.base import N_FOLDS, MultilabelBase, Scores, hold_out_folds, single
@@ -132,7 +133,7 @@ class ThresholdedClassifier(MultilabelBase):
                 "probabilities."
             )
 
-    def _bind(self, X: Any, n_threads: int) -> Learner:
+    def _make_learner(self, X: Any, n_threads: int) -> Learner:
         return MultilabelCloneLearner(X, self.estimator, keep_seeds=True)
 
     def _train(self, problem: Problem) -> Trained:

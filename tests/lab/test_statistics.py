@@ -1,4 +1,4 @@
-"""Tests of significance: by hand, invariances, as SciPy has it, and at the level that is promised."""
+"""Ranks and tests of significance: by hand, invariances, as SciPy has it, and at the level that is promised."""
 
 import math
 
@@ -8,19 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.testing import assert_allclose
-from pandas.testing import assert_frame_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal, assert_series_equal
 from scipy import stats
 
 from fuselearn.lab.statistics import (
     aligned_posthoc,
+    aligned_ranks,
     aligned_test,
+    average_ranks,
+    check_scores,
     finner,
     friedman_posthoc,
     friedman_test,
-    indistinct_groups,
     resampled_t_test,
     wilcoxon_test,
+    win_tie_loss,
 )
 
 whole_tables = st.tuples(st.integers(2, 7), st.integers(3, 6)).flatmap(
@@ -39,8 +42,6 @@ def test_friedman_by_hand():
     test = friedman_test(scores_from_ranks([[1, 2, 3], [1, 3, 2], [2, 1, 3], [1, 2, 3]]))
     assert test.statistic == pytest.approx(4.5)
     assert test.p_value == pytest.approx(math.exp(-4.5 / 2))
-    assert test.degrees_of_freedom == 2
-    assert test.mean_ranks.to_list() == [1.25, 2, 2.75]
 
 
 def test_friedman_posthoc_by_hand():
@@ -49,6 +50,7 @@ def test_friedman_posthoc_by_hand():
     result = friedman_posthoc(scores_from_ranks(ranks), correction=None)
     pairs = result.pairs
     assert pairs[["method", "versus"]].to_numpy().tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert result.mean_ranks.to_list() == [1.25, 2, 2.75]
     assert_allclose(pairs["z"], np.array([0.75, 1.5, 0.75]) * math.sqrt(2))
     assert_allclose(pairs["p_value"], [0.288844, 0.033895, 0.288844], atol=1e-6)
     assert (pairs["p_corrected"] == pairs["p_value"]).all()
@@ -60,12 +62,12 @@ def test_aligned_test_by_hand():
     test = aligned_test([[10, 7, 1], [5, 5, 2]])
     assert test.statistic == pytest.approx(3.0)
     assert test.p_value == pytest.approx(math.exp(-1.5))
-    assert test.mean_ranks.to_list() == [2, 3, 5.5]
 
 
 def test_aligned_posthoc_by_hand():
     # The error is sqrt(3 * 7 / 6) = sqrt(3.5).
     result = aligned_posthoc([[10, 7, 1], [5, 5, 2]], control=2, correction=None)
+    assert result.mean_ranks.to_list() == [2, 3, 5.5]
     assert result.pairs[["method", "versus"]].to_numpy().tolist() == [[2, 0], [2, 1]]
     assert_allclose(result.pairs["z"], np.array([3.5, 2.5]) / math.sqrt(3.5))
     assert_allclose(result.pairs["p_value"], [0.061369, 0.181449], atol=1e-6)
@@ -155,8 +157,8 @@ def test_finner_leaves_one_p_value_alone_and_keeps_tiny_ones():
 
 def test_digits_decide_what_ties():
     scores = np.array([[0.50001, 0.5, 0.1], [0.50001, 0.5, 0.1]])
-    assert friedman_test(scores, digits=4).mean_ranks.to_list() == [1.5, 1.5, 3]
-    assert aligned_test(scores, digits=4).mean_ranks.to_list() == [2.5, 2.5, 5.5]
+    assert friedman_posthoc(scores, digits=4).mean_ranks.to_list() == [1.5, 1.5, 3]
+    assert aligned_posthoc(scores, digits=4).mean_ranks.to_list() == [2.5, 2.5, 5.5]
     assert friedman_posthoc(scores, digits=4).p_corrected(0, 1) == 1
     assert aligned_posthoc(scores, digits=4).p_corrected(0, 1) == 1
 
@@ -172,68 +174,52 @@ def test_every_test_names_the_missing_score(test):
         test(scores)
 
 
-def test_groups_follow_the_level():
-    result = friedman_posthoc(STEPS)
-    assert indistinct_groups(result) == [(0, 2), (1, 3)]
-    assert indistinct_groups(result, alpha=1e-9) == [(0, 3)]
-    assert indistinct_groups(result, alpha=0.9999) == []
-    with pytest.raises(ValueError, match="result must compare all pairs"):
-        indistinct_groups(friedman_posthoc(STEPS, control=0))
-
-
 def test_ten_folds_cannot_be_more_certain_than_two_in_1024():
     test = wilcoxon_test(np.arange(1, 11) / 10, np.zeros(10))
     assert test.p_value == pytest.approx(2 / 1024)
-    assert test.exact
-    assert test.mean_difference == pytest.approx(0.55)
 
 
 def test_wilcoxon_by_hand():
     # Only {}, {1} and {2} of the 16 sets of ranks sum to 2 or less.
     test = wilcoxon_test([1, 0, 3, 4], [0, 2, 0, 0])
-    assert (test.statistic, test.p_value, test.n_used) == (2, 0.375, 4)
+    assert (test.statistic, test.p_value) == (2, 0.375)
 
 
 def test_wilcoxon_with_ties_and_zeros_by_hand():
     # Ranks 1.5, 1.5, 3 (negative), 4: mean 5, variance 7.5 - 6 / 48; z = (5 - 3 - 0.5) / sd.
     test = wilcoxon_test([1, 1, 0, 3, 7], [0, 0, 2, 0, 7])
-    assert (test.statistic, test.n_used, test.exact) == (3, 4, False)
+    assert test.statistic == 3
     z = 1.5 / math.sqrt(7.375)
     assert test.p_value == pytest.approx(math.erfc(z / math.sqrt(2)))
 
 
 def test_fold_differences_tie_in_spite_of_rounding():
-    test = wilcoxon_test([0.9, 0.8, 0.3, 0.1 + 0.2], [0.8, 0.7, 0.2, 0.3])
-    assert test.n_used == 3
-    assert not test.exact
+    scores, versus = [0.9, 0.8, 0.3, 0.1 + 0.2], [0.8, 0.7, 0.2, 0.3]
+    # Three equal differences and a zero: ranks 2, 2 and 2 have mean 3 and variance 3.5 - 24 / 48.
+    z = (3 - 0 - 0.5) / math.sqrt(3.5 - 0.5)
+    assert wilcoxon_test(scores, versus).p_value == pytest.approx(math.erfc(z / math.sqrt(2)))
 
 
 def test_equal_folds_do_not_differ():
-    test = wilcoxon_test([0.5, 0.6], [0.5, 0.6])
-    assert (test.p_value, test.n_used, test.mean_difference) == (1, 0, 0)
+    assert wilcoxon_test([0.5, 0.6], [0.5, 0.6]) == (0, 1)
 
 
-def test_many_folds_are_approximated():
+def test_fifty_differences_are_approximated():
     difference = np.arange(1, 51) * np.where(np.arange(50) % 3, 1, -1)
-    assert not wilcoxon_test(difference, np.zeros(50)).exact
-    assert wilcoxon_test(difference[:49], np.zeros(49)).exact
+    for n, method in ((49, "exact"), (50, "approx")):
+        expected = stats.wilcoxon(difference[:n], correction=True, method=method).pvalue
+        assert wilcoxon_test(difference[:n], np.zeros(n)).p_value == pytest.approx(expected, rel=1e-12)
 
 
 @given(arrays(np.int64, (8, 2), elements=st.integers(0, 9)))
 def test_wilcoxon_is_symmetric(folds):
     there, back = wilcoxon_test(*folds.T), wilcoxon_test(*folds.T[::-1])
-    assert there.p_value == back.p_value
-    assert there.mean_difference == -back.mean_difference
-    flipped = wilcoxon_test(*folds.T, higher_is_better=False)
-    assert flipped.mean_difference == back.mean_difference
-    assert flipped.p_value == there.p_value
+    assert there == back
 
 
 def test_the_resampled_t_test_by_hand():
     # Differences 1, 2, 3, 6: mean 3, variance 14 / 3; t = 3 / sqrt((1 / 4 + 1 / 3) * 14 / 3).
     test = resampled_t_test([1, 3, 3, 7], [0, 1, 0, 1], n_splits=4)
-    assert test.mean_difference == 3
-    assert test.degrees_of_freedom == 3
     assert test.statistic == pytest.approx(3 / math.sqrt(7 / 12 * 14 / 3))
     assert test.p_value == pytest.approx(2 * stats.t.sf(test.statistic, 3))
 
@@ -258,7 +244,7 @@ def test_more_repeats_of_the_same_folds_give_little():
 def test_the_resampled_t_test_is_symmetric(folds):
     there, back = resampled_t_test(*folds.T, n_splits=4), resampled_t_test(*folds.T[::-1], n_splits=4)
     assert there.p_value == back.p_value
-    assert there.mean_difference == -back.mean_difference
+    assert there.statistic == -back.statistic
     assert 0 < there.p_value <= 1
 
 
@@ -312,3 +298,136 @@ def test_folds_that_share_training_samples_keep_the_level():
 def test_wrong_input_gets_a_sentence(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+all_tables = st.tuples(st.integers(1, 7), st.integers(1, 6)).flatmap(
+    lambda shape: arrays(np.int64, shape, elements=st.integers(0, 20))
+)
+
+
+def named(values):
+    values = np.asarray(values)
+    return pd.DataFrame(
+        values,
+        index=[f"data{i}" for i in range(values.shape[0])],
+        columns=[f"method{j}" for j in range(values.shape[1])],
+    )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, None])
+def test_scores_that_are_not_finite_are_refused_by_name(value):
+    scores = named(np.full((3, 2), 0.5)).astype(object)
+    scores.loc["data1", "method0"] = value
+    with pytest.raises(ValueError, match=r"method 'method0' on dataset 'data1' has (nan|-?inf)"):
+        check_scores(scores)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([0.1, 0.2], r"two dimensions, datasets by methods; got an array of shape \(2,\)"),
+        (np.zeros((0, 3)), "at least 1 datasets .* got 0 and 3"),
+        ([["a", "b"]], "scores must be finite numbers"),
+        (pd.DataFrame([[1, 2]], columns=["A", "A"]), "every method once; 'A' is repeated"),
+        (pd.DataFrame([[1], [2]], index=["x", "x"]), "every dataset once; 'x' is repeated"),
+    ],
+)
+def test_tables_that_cannot_be_ranked_are_refused(scores, message):
+    with pytest.raises(ValueError, match=message):
+        check_scores(scores)
+
+
+@given(all_tables)
+def test_errors_rank_like_negative_scores(scores):
+    assert_series_equal(average_ranks(-scores), average_ranks(scores, higher_is_better=False))
+    assert_frame_equal(aligned_ranks(-scores), aligned_ranks(scores, higher_is_better=False))
+
+
+def test_aligned_ranks_by_hand():
+    # Means 6 and 4 leave [4, 1, -5] and [1, 1, -2]; the three ones share ranks 2, 3 and 4.
+    ranks = aligned_ranks(named([[10, 7, 1], [5, 5, 2]]))
+    assert_frame_equal(ranks, named([[1.0, 3.0, 6.0], [3.0, 3.0, 5.0]]))
+
+
+def test_aligned_scores_tie_in_spite_of_rounding():
+    scores = [[0.9, 0.8], [0.8, 0.7], [0.3, 0.2]]
+    assert 0.9 - 0.8 != 0.8 - 0.7
+    assert aligned_ranks(scores).to_numpy().tolist() == [[2, 5]] * 3
+    assert aligned_ranks(scores, tie_tolerance=0).to_numpy().tolist() != [[2, 5]] * 3
+
+
+def test_a_negative_tie_tolerance_is_refused():
+    with pytest.raises(ValueError, match="tie_tolerance must be at least 0"):
+        aligned_ranks([[1, 2]], tie_tolerance=-1)
+
+
+@given(all_tables, st.data())
+def test_a_constant_per_dataset_leaves_aligned_ranks_unchanged(scores, data):
+    shift = data.draw(arrays(np.int64, (len(scores), 1), elements=st.integers(-50, 50)))
+    assert_frame_equal(aligned_ranks(scores / 100), aligned_ranks(scores / 100 + shift / 10))
+
+
+@given(all_tables, st.randoms(use_true_random=False))
+def test_the_order_of_the_columns_does_not_matter(scores, random):
+    columns = list(range(scores.shape[1]))
+    random.shuffle(columns)
+    shuffled = aligned_ranks(scores[:, columns] / 100).to_numpy()
+    assert_array_equal(shuffled, aligned_ranks(scores / 100).to_numpy()[:, columns])
+
+
+@given(all_tables)
+def test_aligned_ranks_have_the_sum_of_all_ranks(scores):
+    n = scores.size
+    assert_allclose(aligned_ranks(scores).to_numpy().sum(), n * (n + 1) / 2)
+
+
+def test_average_ranks_by_hand():
+    ranks = average_ranks(named([[0.3, 0.9, 0.3, 0.1], [0.5, 0.5, 0.5, 0.5]]))
+    assert ranks.to_dict() == {"method0": 2.5, "method1": 1.75, "method2": 2.5, "method3": 3.25}
+
+
+def test_low_scores_can_be_best():
+    assert average_ranks([[0.3, 0.9, 0.1]], higher_is_better=False).to_list() == [2, 3, 1]
+
+
+def test_rounding_makes_scores_tie_that_print_alike():
+    scores = [[0.99996, 1.0, 0.5]]
+    assert average_ranks(scores).to_list() == [2, 1, 3]
+    assert average_ranks(scores, digits=4).to_list() == [1.5, 1.5, 3]
+
+
+def test_list_array_and_frame_agree():
+    scores = [[0.3, 0.9], [0.2, 0.1]]
+    assert_series_equal(average_ranks(scores), average_ranks(np.array(scores)))
+    assert_series_equal(average_ranks(scores), average_ranks(pd.DataFrame(scores)))
+
+
+@given(all_tables)
+def test_a_rank_is_one_plus_the_better_plus_half_the_equal(scores):
+    better = (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
+    equal = (scores[:, None, :] == scores[:, :, None]).sum(axis=2) - 1
+    assert_allclose(average_ranks(scores), (1 + better + equal / 2).mean(axis=0))
+
+
+@given(all_tables)
+def test_monotone_transformations_leave_ranks_unchanged(scores):
+    assert_series_equal(average_ranks(scores), average_ranks(np.exp(scores / 7.0) - 3))
+
+
+def test_wins_ties_and_losses_by_hand():
+    counts = win_tie_loss(named([[0.9, 0.8], [0.5, 0.5], [0.1, 0.2], [0.4, 0.3]]))
+    assert counts.loc[("method0", "method1")].to_dict() == {"wins": 2, "ties": 1, "losses": 1}
+    assert counts.loc[("method1", "method0")].to_list() == [1, 1, 2]
+    assert len(counts) == 2
+
+
+def test_wins_follow_the_direction_and_the_digits():
+    scores = [[0.12341, 0.12344]]
+    assert win_tie_loss(scores).loc[(0, 1)].to_list() == [0, 0, 1]
+    assert win_tie_loss(scores, higher_is_better=False).loc[(0, 1)].to_list() == [1, 0, 0]
+    assert win_tie_loss(scores, digits=4).loc[(0, 1)].to_list() == [0, 1, 0]
+
+
+@given(all_tables)
+def test_every_dataset_is_won_tied_or_lost(scores):
+    assert (win_tie_loss(scores).sum(axis=1) == len(scores)).all()

@@ -1,21 +1,25 @@
-"""Non-parametric tests on a score table, and tests of two methods.
+"""Compare methods over datasets, or over the folds of one: ranks and tests.
 
-There are two families of tests over datasets. The *plain* Friedman test ranks the methods within
-each dataset. The *aligned* one subtracts each dataset's mean score and ranks all differences
-together, so that a large difference counts for more than a small one. Each has an omnibus test
-(do the methods differ at all?) and a post-hoc test (which ones do?), and `finner` corrects the
-p-values of the latter for multiple comparisons.
+A *score table* has one row per dataset and one column per method: a DataFrame, whose index and columns name them, or
+any two-dimensional array, whose datasets and methods are then numbered from 0. Higher scores are better unless
+``higher_is_better=False``. ``summary.pivot(index="dataset", columns="method", values="score")`` makes one from the
+means of one level of noise, as :func:`fuselearn.lab.summarize` returns them.
 
-Datasets are independent, and `wilcoxon_test` compares two methods over them. The folds of one dataset are not: they
-share training samples, so a test that assumes independence finds differences where there are none.
-`resampled_t_test` corrects for that.
+- `average_ranks` ranks the methods on each dataset, `aligned_ranks` on all together; `win_tie_loss` counts.
+- `friedman_test` and `aligned_test` test whether any method differs from the others; `friedman_posthoc` and
+  `aligned_posthoc` which ones do. `finner` corrects p-values for multiple comparisons, and
+  :func:`fuselearn.lab.figures.critical_difference` plots them.
+- `wilcoxon_test` compares two methods over datasets, `resampled_t_test` over the folds of one dataset, which are not
+  independent: they share training samples.
+
+The *plain* Friedman tests rank the methods within each dataset. The *aligned* ones subtract each dataset's mean score
+and rank all differences together, so that a large difference counts for more than a small one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,46 +27,33 @@ import pandas as pd
 from scipy import stats
 
 from fuselearn._messages import show
-from fuselearn.lab.statistics.ranks import aligned_ranks, check_scores, merge_rounding_errors, mid_ranks
 
 __all__ = [
-    "OmnibusTest",
-    "PostHoc",
-    "ResampledTTest",
-    "WilcoxonTest",
     "aligned_posthoc",
+    "aligned_ranks",
     "aligned_test",
+    "average_ranks",
     "finner",
     "friedman_posthoc",
     "friedman_test",
-    "indistinct_groups",
     "resampled_t_test",
     "wilcoxon_test",
+    "win_tie_loss",
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class OmnibusTest:
-    """Whether the methods differ at all.
+class Significance(NamedTuple):
+    """The statistic of a test, and its p-value."""
 
-    Under the null hypothesis that they do not, `statistic` follows a chi-square distribution
-    with `degrees_of_freedom`. `mean_ranks` is indexed by method.
-    """
-
-    name: str
     statistic: float
-    degrees_of_freedom: int
     p_value: float
-    mean_ranks: pd.Series
 
 
-@dataclass(frozen=True, eq=False)
-class PostHoc:
+class PostHoc(NamedTuple):
     """Comparisons of pairs of methods.
 
-    `pairs` has one row per comparison, in the order of the score table's columns: method,
-    versus, z, p_value (two-sided, raw) and p_corrected, which equals p_value without a
-    correction. `mean_ranks` is indexed by method.
+    `pairs` has one row per comparison, in the order of the score table's columns: method, versus, z, p_value
+    (two-sided, raw) and p_corrected, which equals p_value without a correction. `mean_ranks` is indexed by method.
     """
 
     name: str
@@ -72,13 +63,119 @@ class PostHoc:
 
     def p_corrected(self, method: Any, versus: Any) -> float:
         """Return the corrected p-value of two methods, in either order."""
-        pairs = self.pairs
-        found = ((pairs["method"] == method) & (pairs["versus"] == versus)) | (
-            (pairs["method"] == versus) & (pairs["versus"] == method)
-        )
-        if not found.any():
-            raise ValueError(f"method {method!r} and versus {versus!r} were not compared.")
-        return float(pairs.loc[found, "p_corrected"].iloc[0])
+        for row in self.pairs.itertuples():
+            if {row.method, row.versus} == {method, versus}:
+                return float(row.p_corrected)
+        raise ValueError(f"method {method!r} and versus {versus!r} were not compared.")
+
+
+def average_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> pd.Series:
+    """Average the ranks of each method over the datasets: the best has rank 1, ties share their mid-rank.
+
+    ::
+
+        rank of method j on dataset i
+            = 1 + (methods better than j on i) + (other methods equal to j on i) / 2
+
+    Parameters
+    ----------
+    scores : DataFrame or array-like of shape (n_datasets, n_methods)
+        The score table.
+
+    higher_is_better : bool, default=True
+        Whether the highest score gets rank 1.
+
+    digits : int, default=None
+        Round the scores to this many decimals first, so that scores that are equal when printed tie.
+        Without it, only equal floating-point numbers tie.
+
+    Returns
+    -------
+    ranks : Series of shape (n_methods,)
+        In the order of the score table's columns.
+
+    References
+    ----------
+    J. Demšar, "Statistical Comparisons of Classifiers over Multiple Data Sets", Journal of
+    Machine Learning Research 7, 2006.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.statistics import average_ranks
+    >>> average_ranks([[0.9, 0.8], [0.7, 0.6], [0.5, 0.4], [0.2, 0.3]]).to_list()
+    [1.25, 1.75]
+    """
+    return check_scores(scores, higher_is_better=higher_is_better, digits=digits).rank(axis=1, ascending=False).mean()
+
+
+def aligned_ranks(
+    scores: Any, *, higher_is_better: bool = True, digits: int | None = None, tie_tolerance: float = 1e-13
+) -> pd.DataFrame:
+    """Rank all scores of the table together, each minus the mean score of its dataset.
+
+    Parameters
+    ----------
+    scores, higher_is_better, digits
+        As for `average_ranks`.
+
+    tie_tolerance : float, default=1e-13
+        Scores minus their mean that differ by no more than this fraction of the largest score tie, since
+        0.9 - 0.8 and 0.8 - 0.7 are different floating-point numbers. With 0, rounding errors break such ties.
+
+    Returns
+    -------
+    ranks : DataFrame of shape (n_datasets, n_methods)
+        The numbers 1 (best) to n_datasets * n_methods; ties share their mid-rank.
+
+    References
+    ----------
+    J. Hodges and E. Lehmann, "Rank Methods for Combination of Independent Experiments in
+    Analysis of Variance", Annals of Mathematical Statistics 33, 1962.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.statistics import aligned_ranks
+    >>> aligned_ranks([[0.9, 0.5], [0.3, 0.2]])
+         0    1
+    0  1.0  4.0
+    1  2.0  3.0
+    """
+    if not 0 <= tie_tolerance < 1:
+        raise ValueError(f"tie_tolerance must be at least 0 and below 1; got {tie_tolerance}.")
+    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits)
+    values = table.to_numpy()
+    aligned = values - values.mean(axis=1, keepdims=True)
+    tolerance = tie_tolerance * float(np.abs(values).max(initial=0))
+    ranks = stats.rankdata(-merge_rounding_errors(aligned.ravel(), tolerance)).reshape(values.shape)
+    return pd.DataFrame(ranks, index=table.index, columns=table.columns)
+
+
+def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> pd.DataFrame:
+    """Count the datasets on which each method wins against, ties with and loses to each other method.
+
+    Parameters
+    ----------
+    scores, higher_is_better, digits
+        As for `average_ranks`.
+
+    Returns
+    -------
+    counts : DataFrame
+        Indexed by method and versus, with the columns wins, ties and losses.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.statistics import win_tie_loss
+    >>> win_tie_loss([[0.9, 0.8], [0.7, 0.7], [0.5, 0.4]]).loc[(0, 1)].to_list()
+    [2, 1, 0]
+    """
+    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits)
+    rows = []
+    for method in table:
+        for versus in table.columns.drop(method):
+            signs = np.sign(table[method] - table[versus])
+            rows.append((method, versus, *(int((signs == sign).sum()) for sign in (1, 0, -1))))
+    return pd.DataFrame(rows, columns=["method", "versus", "wins", "ties", "losses"]).set_index(["method", "versus"])
 
 
 def finner(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -125,7 +222,7 @@ def finner(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return corrected
 
 
-def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> OmnibusTest:
+def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> Significance:
     """Test with Friedman's ranks whether any method differs from the others.
 
     With k methods, n datasets and mean ranks r_j, up to SciPy's correction for ties::
@@ -145,7 +242,7 @@ def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | N
 
     Returns
     -------
-    test : OmnibusTest
+    test : named tuple (statistic, p_value)
 
     References
     ----------
@@ -160,13 +257,10 @@ def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | N
     (6.0, 0.0498)
     """
     table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=3)
-    ranks = mid_ranks(table)
-    statistic, p_value = 0.0, 1.0
-    # SciPy divides zero by zero if the methods tie on every dataset.
-    if np.ptp(ranks.to_numpy(), axis=1).any():
-        found = stats.friedmanchisquare(*ranks.to_numpy().T)
-        statistic, p_value = float(found.statistic), float(found.pvalue)
-    return OmnibusTest("Friedman", statistic, len(table.columns) - 1, p_value, ranks.mean())
+    if not np.ptp(table.to_numpy(), axis=1).any():  # SciPy divides zero by zero
+        return Significance(0.0, 1.0)
+    found = stats.friedmanchisquare(*table.to_numpy().T)
+    return Significance(float(found.statistic), float(found.pvalue))
 
 
 def friedman_posthoc(
@@ -199,7 +293,9 @@ def friedman_posthoc(
 
     Returns
     -------
-    result : PostHoc
+    result : named tuple (name, control, mean_ranks, pairs)
+        `pairs` has one row per comparison: method, versus, z, p_value (two-sided) and p_corrected.
+        ``result.p_corrected(method, versus)`` returns one of them.
 
     References
     ----------
@@ -220,12 +316,12 @@ def friedman_posthoc(
     table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
     error = np.sqrt(k * (k + 1) / (6 * n))
-    return _compare("Friedman", mid_ranks(table).mean(), error, control, correction)
+    return _compare("Friedman", average_ranks(table), error, control, correction)
 
 
 def aligned_test(
     scores: Any, *, higher_is_better: bool = True, digits: int | None = None, tie_tolerance: float = 1e-13
-) -> OmnibusTest:
+) -> Significance:
     """Test with aligned ranks whether any method differs from the others.
 
     With k methods, n datasets, and the aligned ranks summed per method (R_j) and per dataset
@@ -242,7 +338,7 @@ def aligned_test(
 
     Returns
     -------
-    test : OmnibusTest
+    test : named tuple (statistic, p_value)
 
     References
     ----------
@@ -264,8 +360,7 @@ def aligned_test(
     between = (per_method**2).sum() - k * n**2 / 4 * (k * n + 1) ** 2
     within = k * n * (k * n + 1) * (2 * k * n + 1) / 6 - (per_dataset**2).sum() / k
     statistic = float((k - 1) * between / within)
-    p_value = float(stats.chi2.sf(statistic, k - 1))
-    return OmnibusTest("Friedman aligned ranks", statistic, k - 1, p_value, ranks.mean())
+    return Significance(statistic, float(stats.chi2.sf(statistic, k - 1)))
 
 
 def aligned_posthoc(
@@ -293,7 +388,8 @@ def aligned_posthoc(
 
     Returns
     -------
-    result : PostHoc
+    result : named tuple
+        As for `friedman_posthoc`.
 
     References
     ----------
@@ -321,44 +417,6 @@ def aligned_posthoc(
     return _compare("Friedman aligned ranks", mean_ranks, error, control, correction)
 
 
-def indistinct_groups(result: PostHoc, *, alpha: float = 0.05) -> list[tuple[Any, Any]]:
-    """Return the groups of methods that a rank diagram joins with bars.
-
-    From each method, the best first, a group reaches to the farthest worse-ranked method whose
-    corrected p-value exceeds `alpha`; a group within an earlier one is omitted.
-
-    Parameters
-    ----------
-    result : PostHoc
-        Comparison of all pairs of methods.
-
-    alpha : float, default=0.05
-        The level of significance.
-
-    Returns
-    -------
-    groups : list of (best method, worst method)
-
-    Examples
-    --------
-    >>> from fuselearn.lab.statistics import friedman_posthoc, indistinct_groups
-    >>> result = friedman_posthoc([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.3, 0.2, 0.1]])
-    >>> indistinct_groups(result)
-    [(0, 1), (1, 2)]
-    """
-    if result.control is not None:
-        raise ValueError("result must compare all pairs of methods; call the test without control.")
-    methods = result.mean_ranks.sort_values(kind="stable").index
-    groups: list[tuple[Any, Any]] = []
-    reached = 0
-    for start, best in enumerate(methods):
-        alike = [end for end in range(start + 1, len(methods)) if result.p_corrected(best, methods[end]) > alpha]
-        if alike and alike[-1] > reached:
-            reached = alike[-1]
-            groups.append((best, methods[reached]))
-    return groups
-
-
 def _compare(name: str, mean_ranks: pd.Series, error: float, control: Any, correction: str | None) -> PostHoc:
     """Compare mean ranks whose differences have the standard error `error`."""
     methods = list(mean_ranks.index)
@@ -378,32 +436,7 @@ def _compare(name: str, mean_ranks: pd.Series, error: float, control: Any, corre
     return PostHoc(name, control, mean_ranks, pairs)
 
 
-@dataclass(frozen=True)
-class WilcoxonTest:
-    """Whether one method's scores differ from another's.
-
-    `mean_difference` is positive if the first method is better; `n_used` counts the scores that differ; `exact` is
-    whether the p-value is exact or a normal approximation.
-    """
-
-    statistic: float
-    p_value: float
-    mean_difference: float
-    n_used: int
-    exact: bool
-
-
-@dataclass(frozen=True)
-class ResampledTTest:
-    """Whether one method's fold scores differ from another's; `mean_difference` is the first minus the second."""
-
-    statistic: float
-    degrees_of_freedom: int
-    p_value: float
-    mean_difference: float
-
-
-def wilcoxon_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, higher_is_better: bool = True) -> WilcoxonTest:
+def wilcoxon_test(scores: npt.ArrayLike, versus: npt.ArrayLike) -> Significance:
     """Compare two methods over the same datasets or folds with Wilcoxon's signed-rank test, two-sided.
 
     The differences that are not zero are ranked by size; the statistic is the smaller of the sum of the ranks of the
@@ -415,12 +448,9 @@ def wilcoxon_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, higher_is_bet
     scores, versus : array-like of shape (n_scores,)
         The two methods' scores, in the same order.
 
-    higher_is_better : bool, default=True
-        Decides the sign of `mean_difference` only.
-
     Returns
     -------
-    test : WilcoxonTest
+    test : named tuple (statistic, p_value)
         The p-value is 1 if all scores are equal.
 
     References
@@ -441,15 +471,14 @@ def wilcoxon_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, higher_is_bet
     sizes = merge_rounding_errors(np.abs(np.append(0.0, first - second)), tolerance)[1:]
     differences = np.sign(first - second) * sizes
     used = differences[sizes > 0]
-    mean_difference = float(np.mean(first - second)) * (1 if higher_is_better else -1)
     if not len(used):
-        return WilcoxonTest(0.0, 1.0, mean_difference, 0, exact=True)
+        return Significance(0.0, 1.0)
     exact = len(used) == len(first) < 50 and len(np.unique(sizes)) == len(sizes)
     found = stats.wilcoxon(used, correction=True, method="exact" if exact else "approx")
-    return WilcoxonTest(float(found.statistic), float(found.pvalue), mean_difference, len(used), exact)
+    return Significance(float(found.statistic), float(found.pvalue))
 
 
-def resampled_t_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, n_splits: int) -> ResampledTTest:
+def resampled_t_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, n_splits: int) -> Significance:
     """Compare two methods over the folds of one dataset with the corrected resampled t-test, two-sided.
 
     With n differences d of mean m and variance s ** 2, from folds of one n_splits-th of the samples::
@@ -469,7 +498,7 @@ def resampled_t_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, n_splits: 
 
     Returns
     -------
-    test : ResampledTTest
+    test : named tuple (statistic, p_value)
         The p-value is 1 if all folds are equal. If all differences are the same and not zero, t is infinite, and
         the p-value is that of the sign test, 2 ** (1 - n).
 
@@ -498,12 +527,10 @@ def resampled_t_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, n_splits: 
     mean = float(differences.mean())
     tolerance = 1e-13 * float(max(np.abs(first).max(), np.abs(second).max()))
     if np.ptp(differences) <= tolerance:
-        equal = abs(mean) <= tolerance
-        return ResampledTTest(
-            0.0 if equal else float(np.copysign(np.inf, mean)), n - 1, 1.0 if equal else 2.0 ** (1 - n), mean
-        )
+        is_zero = abs(mean) <= tolerance
+        return Significance(0.0, 1.0) if is_zero else Significance(float(np.copysign(np.inf, mean)), 2.0 ** (1 - n))
     statistic = mean / float(np.sqrt((1 / n + 1 / (n_splits - 1)) * differences.var(ddof=1)))
-    return ResampledTTest(statistic, n - 1, float(2 * stats.t.sf(abs(statistic), n - 1)), mean)
+    return Significance(statistic, float(2 * stats.t.sf(abs(statistic), n - 1)))
 
 
 def _check_pair(
@@ -520,3 +547,61 @@ def _check_pair(
             fold = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ValueError(f"{name} must be finite numbers; fold {fold} has {values[fold]}.")
     return first, second
+
+
+def check_scores(
+    scores: Any,
+    *,
+    higher_is_better: bool = True,
+    digits: int | None = None,
+    min_datasets: int = 1,
+    min_methods: int = 1,
+) -> pd.DataFrame:
+    """Return the score table as a DataFrame of floats in which higher is better.
+
+    Examples
+    --------
+    >>> check_scores([[0.91, float("nan")]])
+    Traceback (most recent call last):
+    ...
+    ValueError: scores must be finite numbers; method 1 on dataset 0 has nan.
+    """
+    if not isinstance(scores, pd.DataFrame):
+        array = np.asarray(scores)
+        if array.ndim != 2:
+            raise ValueError(
+                f"scores must have two dimensions, datasets by methods; got an array of shape {array.shape}."
+            )
+        scores = pd.DataFrame(array)
+    if len(scores) < min_datasets or len(scores.columns) < min_methods:
+        raise ValueError(
+            f"scores must have at least {min_datasets} datasets (rows) and {min_methods} methods "
+            f"(columns); got {len(scores)} and {len(scores.columns)}."
+        )
+    for what, names in (("dataset", scores.index), ("method", scores.columns)):
+        if names.has_duplicates:
+            name = names[names.duplicated()][0]
+            raise ValueError(f"scores must name every {what} once; {name!r} is repeated.")
+    try:
+        values = scores.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be finite numbers; {error}.") from error
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"scores must be finite numbers; method {show(scores.columns[column])} on dataset "
+            f"{show(scores.index[row])} has {values[row, column]}."
+        )
+    if digits is not None:
+        values = np.round(values, digits)
+    return pd.DataFrame(values if higher_is_better else -values, index=scores.index, columns=scores.columns)
+
+
+def merge_rounding_errors(values: npt.NDArray[np.float64], tolerance: float) -> npt.NDArray[np.float64]:
+    """Give neighboring values that differ by no more than `tolerance` the smallest value of their group."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts_group = np.append(True, np.diff(ordered) > tolerance)
+    merged = np.empty_like(values)
+    merged[order] = ordered[starts_group][np.cumsum(starts_group) - 1]
+    return merged
