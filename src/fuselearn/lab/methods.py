@@ -245,7 +245,8 @@ def read_value(text: str) -> Any:
 def estimate_fused_seconds(n_samples: int, n_features: int, n_classes: int, n_threads: int) -> float:
     """Estimate the time of a fit of `FusedClassifier`, from fits of 1,000 to 10,000 samples.
 
-    SVMs, which take the square of the samples, are members up to 5,000 samples; forests look at the root of the number of features in each node.
+    SVMs, which take the square of the samples, are members up to 5,000 samples; forests look at the root of the number
+    of features in each node.
     """
     svms = n_samples**2 if n_samples <= 5_000 else 0
     forests = n_samples * n_features**0.5 * (1 + n_classes / CLASSES_THAT_DOUBLE)
