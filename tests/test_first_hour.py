@@ -62,7 +62,7 @@ MISTAKES = {
     "missing values for an SVM": (
         lambda: SVMClassifier().fit(with_gap(X), y),
         "Input X contains NaN, which support vector machines cannot take. Fill in missing values, for example by "
-        "sklearn.impute.SimpleImputer in a pipeline, or use trees, which take them: KFHEClassifier or ForestClassifier",
+        "sklearn.impute.SimpleImputer in a pipeline, or use what takes them: SVMClassifier(impute=True), KFHEClassifier",
     ),
     "missing values for HOMER": (
         lambda: HOMERClassifier().fit(with_gap(X_LABELS), Y),
@@ -174,7 +174,7 @@ MISTAKES = {
     ),
     "a misspelled rule": (
         lambda: HOMERClassifier(decision="perlabel").fit(X_LABELS, Y),
-        "or 'expected_f1', not 'perlabel'. Did you mean 'per_label'?",
+        "or a DecisionRule, not 'perlabel'. Did you mean 'per_label'?",
     ),
     "a misspelled parameter": (lambda: KFHEClassifier().set_params(n_estimator=3), "'n_estimators', 'n_jobs'"),
     "fewer than no members": (
