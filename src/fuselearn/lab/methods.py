@@ -198,9 +198,11 @@ def import_method(name: str, task: str = "multiclass") -> Any:
     path = METHODS[task].get(short.strip(), short.strip())
     module, colon, attribute = path.partition(":")
     if not colon:
+        from fuselearn._messages import did_you_mean  # it imports NumPy, which a list of methods does not need
+
         raise ValueError(
             f"A method must be {', '.join(METHODS[task])}, or the import path of a class such as "
-            f"lightgbm:LGBMClassifier; got {name!r}."
+            f"lightgbm:LGBMClassifier; got {name!r}.{did_you_mean(name, METHODS[task])}"
         )
     try:
         found = getattr(import_module(module), attribute)
