@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools
 BUILT := $(VENV)/.built
 INSTALLED := $(VENV)/.installed
+TESTABLE := $(VENV)/.testable
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 OLDEST := .venv-oldest
@@ -51,11 +52,11 @@ docs: $(DOCS_READY) $(BUILT)  ## build the site and run the examples of its gall
 test-docs: docs  ## open every page of the site in Chromium
 	$(BIN)/python -m pytest -m slow tests/docs
 
-test: $(READY) $(BUILT)  ## run the tests and the examples in the docstrings
-	$(BIN)/python -m pytest -n auto
+test: $(TESTABLE) $(BUILT)  ## run the tests and the examples in the docstrings
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-slow: $(READY) $(BUILT)  ## run the long tests too
-	$(BIN)/python -m pytest -n auto -m "slow or not slow"
+test-slow: $(TESTABLE) $(BUILT)  ## run the long tests too
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow or not slow"
 
 test-oldest: $(OLDEST)/.ready $(BUILT)  ## run some tests against the oldest supported versions
 	PYTHONPATH=src $(OLDEST)/bin/python -m pytest -n auto -p no:cacheprovider $(QUICK_TESTS)
@@ -121,16 +122,21 @@ $(BUILT): $(TOOLS) $(CORE)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	touch $(BUILT)
 
+# The library itself is installed already: these add what an extra of it needs, and do not build it again.
 $(INSTALLED): $(TOOLS) | $(BUILT)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[cli]'
+	$(BIN)/python -m pip install --quiet 'fuselearn[cli]'
 	touch $(INSTALLED)
 
+$(TESTABLE): $(TOOLS) | $(BUILT)
+	$(BIN)/python -m pip install --quiet 'fuselearn[test]'
+	touch $(TESTABLE)
+
 $(READY): $(TOOLS) | $(BUILT)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
-	touch $(READY)
+	$(BIN)/python -m pip install --quiet 'fuselearn[dev]'
+	touch $(READY) $(TESTABLE)
 
 $(DOCS_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[docs]'
+	$(BIN)/python -m pip install --quiet 'fuselearn[docs]'
 	touch $(DOCS_READY)
 
 $(OLDEST)/.ready: pyproject.toml .ci/oldest.txt

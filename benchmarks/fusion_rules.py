@@ -28,8 +28,8 @@ from fuselearn.combine.selection import select_greedily
 from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
 from fuselearn.datasets import corrupt_labels
 from fuselearn.datasets.registry import registry
-from fuselearn.fusion.held_out import average_held_out
-from fuselearn.fusion.members import best_exponent, deal_folds, sharpen, squared_error, weigh_members
+from fuselearn.fusion.held_out import average_held_out, deal_splits
+from fuselearn.fusion.members import best_exponent, sharpen, squared_error, weigh_members
 
 LEVELS = pick((0.0, 0.1, 0.2, 0.3), (0.2,))
 MOST_SAMPLES = 2_500
@@ -132,10 +132,9 @@ def train_members(name: str, level: float, n_estimators: int) -> list[Case]:
         splits = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(y, y))
         for fold, (train, test) in enumerate(splits[:FOLDS_USED]):
             X, noisy = table.iloc[train], corrupt_labels(y[train], level, random_state=fold)
-            folds = deal_folds(noisy, 4, np.random.default_rng(fold))
-            inner = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
+            inner = deal_splits(noisy, 4, np.random.default_rng(fold))
             output = Classes(np.arange(y.max() + 1)).probabilities
-            members = default_members(n_estimators, fold, X)
+            members = default_members(n_estimators, fold, len(X))
             held_out = [
                 average_held_out([predict_outside(one, X, noisy, output, *split) for split in inner], inner, len(X))
                 for one in members

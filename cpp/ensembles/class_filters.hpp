@@ -20,7 +20,7 @@
 #include "support/interrupt.hpp"
 #include "support/views.hpp"
 #include "tables/table.hpp"
-#include "trees/grow_tree.hpp"
+#include "trees/job.hpp"
 #include "trees/table_descent.hpp"
 #include "trees/targets.hpp"
 

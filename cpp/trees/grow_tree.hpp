@@ -22,6 +22,7 @@
 #include "trees/grower.hpp"
 #include "trees/growth.hpp"
 #include "trees/histogram_storage.hpp"
+#include "trees/job.hpp"
 #include "trees/pruning.hpp"
 #include "trees/search.hpp"
 #include "trees/settings.hpp"
@@ -29,20 +30,6 @@
 #include "trees/targets.hpp"
 
 namespace fuselearn {
-
-// How one tree is to be grown.
-struct Job {
-    const TreeSettings& settings;
-    const StoragePlan& plan;
-    Key seed;
-    int n_threads;  // that may share a large tree
-    Interrupt& interrupt;
-
-    // Whether features are gathered in each node, rather than kept sorted.
-    bool looks_at_few(Index n_columns) const {
-        return settings.random_cuts || settings.max_features * plan.times_as_many <= n_columns;
-    }
-};
 
 // A tree that begins: its root, the samples drawn for it, and how it is to be grown.
 struct Planted {
@@ -163,7 +150,9 @@ void with_constants(Index n_classes, bool weighted, const Work& work) {
         with_weighted.template operator()<false>();
 }
 
-inline Tree grow_tree(const Table& table, const ClassTarget& target, const Draw& draw, const Job& job) {
+// Not inline: it takes the compiler longest, and bindings/growing.cpp alone includes this file.
+// NOLINTNEXTLINE(misc-definitions-in-headers)
+Tree grow_tree(const Table& table, const ClassTarget& target, const Draw& draw, const Job& job) {
     Planted planted = plant(table.coding(), target, draw, job);
     with_constants(target.n_values, draw.weighted(), [&]<int NClasses, bool Weighted>() {
         ClassSamples<NClasses, Weighted> samples;

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -64,19 +66,50 @@ class ProgressLines:
         is_due = number == self.total or number % max(1, self.total // N_LINES) == 0
         if not (is_due or self.verbose > 1 or now - self._last >= MOST_SILENCE):
             return
-        self._last, seconds = now, now - self._started
         said = ", ".join(f"{name} {value:.3f}" for name, value in facts.items())
+        self._print(number, now, f": {said}" if said else "")
+
+    def _print(self, number: int, now: float, said: str = "") -> None:
+        self._last, seconds = now, now - self._started
         times = format_seconds(seconds)
-        if number < self.total:
+        if self.n_before < number < self.total:
             left = seconds / (number - self.n_before) * (self.total - number)
             times += f", about {format_seconds(left)} left"
-        print(f"[{self.name}] {number} of {self.total} {self.noun}{': ' if said else ''}{said}; {times}.", flush=True)
+        print(f"[{self.name}] {number} of {self.total} {self.noun}{said}; {times}.", flush=True)
 
-    def follow(self, members: Iterable[Member]) -> Iterator[Member]:
-        """Yield members as they are trained, and report each."""
-        for number, member in enumerate(members, start=self.n_before + 1):
-            yield member
-            self.report(number, {})
+    def follow(self, members: Iterable[Member], plan: str = "") -> Iterator[Member]:
+        """Yield members as they are trained, and report each.
+
+        The plan is printed first; while members take long, a line is printed every 30 seconds.
+        """
+        if self.verbose and plan:
+            print(f"[{self.name}] {plan}", flush=True)
+        number = self.n_before
+        with self._lines_while_silent(lambda: number):
+            for member in members:
+                yield member
+                number += 1
+                self.report(number, {})
+
+    @contextmanager
+    def _lines_while_silent(self, count: Callable[[], int]) -> Iterator[None]:
+        """Print a line from another thread whenever there was none for 30 seconds."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(max(0.01, self._last + MOST_SILENCE - self._clock())):
+                if self._clock() - self._last >= MOST_SILENCE:
+                    self._print(count(), self._clock())
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        if self.verbose:
+            watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            if self.verbose:
+                watcher.join()
 
 
 def make_reporter(

@@ -133,6 +133,11 @@ class EstimatorBase(BaseEstimator):
     _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
     _fused_: WeightedSum
 
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether each model is trained on a bag of its own, so that out-of-bag scores are held-out scores."""
+        return False
+
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: an ensemble takes what its base estimator takes."""
         tags, base = super().__sklearn_tags__(), getattr(self, "estimator", None)

@@ -7,18 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from typing import get_args
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from sklearn.base import BaseEstimator, ClassifierMixin
 from typer.testing import CliRunner
 
 import fuselearn
-from fuselearn.cli.commands import NoiseKind
 from fuselearn.cli.main import app
-from fuselearn.datasets.noise import KINDS, LABEL_KINDS
 from fuselearn.lab import ResultStore, RunError, Suite, run_suite, suites
 
 COMMANDS = ["demo", "compare", "report", "methods"]
@@ -77,6 +76,14 @@ def test_help_has_examples(command, flag):
     assert text.count(f"fuselearn {command}") >= 2
 
 
+def test_every_option_is_used_in_a_test():
+    written = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*.py"))
+    for name, command in typer.main.get_command(app).commands.items():
+        for parameter in command.params:
+            options = [option for option in parameter.opts + parameter.secondary_opts if option[0] == "-"]
+            assert not options or any(f'"{option}"' in written for option in options), (name, options)
+
+
 def test_help_lists_the_commands():
     text = run("--help").stdout
     assert all(command in text for command in COMMANDS)
@@ -129,7 +136,7 @@ def test_compare_takes_a_kind_of_noise(fruit, tmp_path):
     with ResultStore(tmp_path / "fuselearn-fruit" / "results.db") as store:
         assert store.suite("compare-fruit").noise_kind == "neighbour"
     assert "--noise-kind neighbour" in (tmp_path / "fuselearn-fruit" / "report.html").read_text(encoding="utf-8")
-    assert get_args(NoiseKind) == tuple(dict.fromkeys((*KINDS, *LABEL_KINDS)))
+    assert all(kind in " ".join(run("compare", "--help").stdout.split()) for kind in ("uniform", "forgotten"))
 
 
 def test_compare_summarises_once(fruit, monkeypatch):
@@ -178,7 +185,7 @@ def test_compare_prints_another_metric_beside_macro_f1(fruit, tmp_path, metric, 
 
 def test_compare_takes_all_methods_by_default(fruit, monkeypatch):
     asked = []
-    monkeypatch.setattr("fuselearn.cli.commands.run", lambda suite, folder, **more: asked.append(suite))
+    monkeypatch.setattr("fuselearn.cli.comparing.run", lambda suite, folder, **more: asked.append(suite))
     run("compare", fruit, "-t", "kind")
     assert {"kfhe", "random-forest", "hist-gradient-boosting", "cart"} <= set(asked[0].methods)
     assert asked[0].noise == (0.0,)
@@ -190,6 +197,55 @@ def test_compare_takes_classes_from_anywhere(fruit, tmp_path):
     summary = pd.read_csv(tmp_path / "fuselearn-fruit" / "summary.csv", index_col="method")
     assert summary.index.tolist() == ["cart", foreign]
     assert (summary["score"] > 0.7).all()
+
+
+def test_compare_takes_several_files_and_folders(fruit, tmp_path):
+    (tmp_path / "more").mkdir()
+    frame = pd.read_csv(fruit)
+    for number in range(3):
+        frame.sample(frac=0.8, random_state=number).to_csv(tmp_path / "more" / f"part{number}.csv", index=False)
+    small = ["-m", "cart", "-m", "bagging", "-m", "svm", "--repeats", 1, "--folds", 2, "--jobs", 1]
+    done = run("compare", fruit, "more", "-t", "kind", *small, "--control", "cart", "--metric", "accuracy")
+    text = " ".join(done.stdout.split())
+    for dataset in ("fruit", "part0", "part1", "part2", "average rank"):
+        assert re.search(rf"│ {dataset} +│", text)
+    assert "Accuracy and rank" in text
+    assert "correction for the pairs with cart" in text
+    assert "more/part1.csv:" in done.stderr
+    page = (tmp_path / "fuselearn-fruit-part0-part1-part2" / "report.html").read_text(encoding="utf-8")
+    assert "fuselearn compare" in page
+    assert "--control cart" in page
+    store = tmp_path / "fuselearn-fruit-part0-part1-part2" / "results.db"
+    run("report", store, "--control", "svm", "-o", "again.html")
+    assert "the pairs with svm" in (tmp_path / "again.html").read_text(encoding="utf-8")
+
+
+class Failing(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise ValueError("no luck")
+
+    def predict(self, X):
+        return X
+
+
+def test_a_method_whose_every_fit_fails_is_said_to(fruit):
+    failing = f"{__name__}:Failing"
+    done = run("compare", fruit, "-t", "kind", "-m", "cart", "-m", failing, "--repeats", 1, "--folds", 2, "--jobs", 1)
+    assert f"Every fit of the method {failing} failed: ValueError: no luck" in done.stderr
+    assert "failed" in done.stdout
+
+
+def test_a_cluster_fits(fruit, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    small = ["compare", fruit, "-t", "kind", "-m", "cart", "--repeats", 1, "--folds", 2]
+    with distributed.LocalCluster(1, processes=False, threads_per_worker=1, dashboard_address=None) as cluster:
+        run(*small, "--scheduler", cluster.scheduler_address)
+    run(*small, "--jobs", 1, "--out", tmp_path / "here")
+    found = [pd.read_csv(tmp_path / out / "summary.csv")["macro_f1"] for out in ("fuselearn-fruit", "here")]
+    assert found[0].equals(found[1])
+    assert "--scheduler" not in (tmp_path / "fuselearn-fruit" / "report.html").read_text(encoding="utf-8")
+    done = run(*small, "--scheduler", "inproc://nowhere/1/1", code=1)
+    assert "There is no Dask scheduler at inproc://nowhere/1/1" in done.stderr
 
 
 def test_methods_are_listed_by_name_with_their_class():

@@ -36,7 +36,7 @@ def made(tmp_path_factory):
     digits = make_digit_pairs(80, random_state=0)
     pd.concat([digits.X.iloc[:, ::8], digits.y.add_prefix("label:")], axis=1).to_csv(folder / "digits.csv", index=False)
     small = ("--set", "n_estimators=5", "-j", 1)
-    run("train", folder / "iris.csv", "-t", "kind", "-o", folder / "iris.fuse", *small)
+    run("train", folder / "iris.csv", "-t", "kind", "-m", "kfhe", "-o", folder / "iris.fuse", *small)
     run("train", folder / "digits.csv", "--labels", "label:*", "-m", "pct-forest", "-o", folder / "digits.fuse", *small)
     return folder
 
@@ -58,6 +58,32 @@ def test_parameters_of_the_base_learner_can_be_set(method):
     params = fuselearn.load("m.fuse").get_params()
     assert params["estimator__C"] == 10
     assert params.get("varied", {"kernel": ["rbf", "linear"]}) == {"kernel": ["rbf", "linear"]}
+
+
+def test_fused_is_the_default_unless_it_takes_more_than_a_minute(monkeypatch):
+    small = [*IRIS, "--set", "n_estimators=2"]
+    done = run(*small)
+    assert "Trained FusedClassifier" in done.stdout
+    assert done.stderr == "The method is fused, which takes about 1 s.\n"
+    monkeypatch.setattr("fuselearn.lab.methods.FOREST_SECONDS", 0.2)
+    done = run(*small, "--holdout", 0.5)
+    # 1.5 fits of 0.2 s x 150 samples x root of 5 features x (1 + 3/18)
+    assert "The method is kfhe: fused would take about 1 min 57 s, more than a minute" in done.stderr
+    assert "Trained KFHEClassifier" in done.stdout
+    assert run(*small, "--json").stderr == ""
+
+
+def test_a_feature_that_gives_the_target_away_is_named(table, tmp_path):
+    table.assign(code=table["kind"].map({"setosa": 7, "versicolor": 3, "virginica": 5})).to_csv("leak.csv", index=False)
+    sentence = "code alone predicts kind with a balanced accuracy of 1.000 (0.99 or more is suspicious)"
+    given = ["leak.csv", "-t", "kind"]
+    assert f"Warning: {sentence}" in run("train", *given, "-m", "cart", "-o", "m.fuse").stderr
+    small = ["-m", "cart", "--repeats", 1, "--folds", 2, "-j", 1, "--out", tmp_path]
+    assert f"Warning: {sentence}" in run("compare", *given, *small).stderr
+    assert sentence in run("info", *given).stdout
+    assert json.loads(run("info", *given, "--json").stdout)["leaks"][0].startswith(sentence)
+    for command in (["info"], ["train", "-m", "cart", "-o", "m.fuse"]):
+        assert "alone predicts" not in run(*command, *given, "--drop", "code").output
 
 
 def test_training_saves_what_it_says(table):

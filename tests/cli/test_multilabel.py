@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -10,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from fuselearn import load
-from fuselearn.cli.commands import ClassMetric, LabelMetric
 from fuselearn.cli.main import app
-from fuselearn.cli.methods import ForLabels, make_model
+from fuselearn.cli.training import _make_model as make_model
 from fuselearn.datasets import make_digit_pairs
+from fuselearn.lab.methods import METHODS
 from fuselearn.lab.suites import SCORES
 from fuselearn.multilabel import FusedMultilabelClassifier
 
@@ -21,6 +20,7 @@ ONE_MODEL = {
     *("homer", "cc", "2br", "clr", "plst", "lift", "br"),
     *("label-powerset", "pruned-sets", "rakel", "mlknn", "brknn"),
 }
+OURS = [name for name, path in METHODS["multilabel"].items() if path.startswith("fuselearn.")]
 WRONG = [(3, "digit_1"), (40, "digit_5"), (77, "digit_0")]
 
 
@@ -49,7 +49,7 @@ def small(method):
     return ["-m", method, *([] if method in ONE_MODEL else ["--set", "n_estimators=2"]), "--holdout", 0, "-j", 1]
 
 
-@pytest.mark.parametrize("method", get_args(ForLabels))
+@pytest.mark.parametrize("method", OURS)
 def test_every_method_trains_and_predicts(method):
     run("train", "digits.csv", "--labels", -3, *small(method), "-o", "m.fuse")
     said = json.loads(run("predict", "m.fuse", "digits.csv", "-o", "p.csv", "--json").stdout)
@@ -61,7 +61,7 @@ def test_every_method_trains_and_predicts(method):
 
 
 def test_settings_reach_the_base_learner():
-    model = make_model("eps", ["estimator__C=10", "n_estimators=3"], 0, 1, for_labels=True)
+    model = make_model("eps", "multilabel", ["estimator__C=10", "n_estimators=3"], 0, 1)
     assert model.get_params()["estimator__C"] == 10
 
 
@@ -127,9 +127,19 @@ def test_compares_methods_and_prints_a_measure_of_labels():
     assert "holds another suite named 'compare-digits'" in other.stderr
 
 
-def test_metrics_are_those_of_the_store():
-    for task, metrics in (("multiclass", ClassMetric), ("multilabel", LabelMetric)):
-        assert {name.replace("-", "_") for name in get_args(metrics)} == set(SCORES[task])
+@pytest.mark.parametrize(("metric", "rule"), [("hamming-loss", "hamming"), ("micro-f1", "micro_f1"), ("auc", None)])
+def test_fused_optimizes_the_metric(metric, rule):
+    given = ["-m", "fused(n_estimators=1)", "-m", "br", "--repeats", 1, "--folds", 2, "-j", 1, "--metric", metric]
+    done = run("compare", "digits.csv", "--labels", -3, *given, "--control", "fused(n_estimators=1)", "--fresh")
+    method = "fused(n_estimators=1)" if rule is None else f"fused(n_estimators=1, optimize='{rule}')"
+    assert pd.read_csv("fuselearn-digits/summary.csv")["method"].tolist() == [method, "br"]
+    assert "has an F1 of 0, as in scikit-learn (zero_division=0)" in done.stdout
+
+
+def test_metrics_of_the_other_task_are_refused():
+    said = run("compare", "digits.csv", "--labels", -3, "--metric", "balanced-accuracy", code=2).stderr
+    known = said.partition("--metric must be one of ")[2].partition(", not balanced-accuracy.")[0]
+    assert [name.replace("-", "_") for name in known.split(", ")] == list(SCORES["multilabel"])
 
 
 def test_audit_finds_single_labels_of_samples():

@@ -9,12 +9,12 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn import FusedClassifier
+from fuselearn import BaggedClassifier, ForestClassifier, FusedClassifier
 from fuselearn.combine.fused import default_members
 from fuselearn.datasets import corrupt_labels
 
@@ -115,6 +115,8 @@ def test_a_member_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
     with pytest.warns(UserWarning, match=sentence):
         fused = FusedClassifier([("bayes", GaussianNB()), ("bad", bad)], random_state=0).fit(*wine)
     assert [report.name for report in fused.members_] == ["bayes"]
+    assert list(fused.left_out_) == ["bad"]
+    assert "bad     left out: it cannot be fitted" in fused.describe()
 
 
 def test_if_all_members_fail_so_does_the_fit(wine):
@@ -146,14 +148,113 @@ def test_groups_are_kept_together(wine):
     np.testing.assert_allclose(fused.held_out_proba_, calibrate(expected, fused.members_[0].exponent))
 
 
+@pytest.fixture(scope="module")
+def twins():
+    """Return 100 random samples, each four times, with random labels: nothing can be learned from others."""
+    rng = np.random.default_rng(0)
+    return np.repeat(rng.normal(size=(100, 3)), 4, axis=0), np.repeat(rng.integers(2, size=100), 4), np.arange(400) // 4
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_groups_without_a_splitter_are_kept_together_as_well(twins, cv):
+    X, y, groups = twins
+    members = [("near", KNeighborsClassifier(1)), ("forest", ForestClassifier(20, random_state=0))]
+    fused = FusedClassifier(members, cv=cv, random_state=0)
+    known, fair = clone(fused).fit(X, y), clone(fused).fit(X, y, groups=groups)
+    assert min(report.accuracy for report in known.members_) > 0.9
+    assert max(report.accuracy for report in fair.members_) < 0.65
+    np.testing.assert_array_equal(fused.hold_out(X, y, groups=groups), fair.held_out_proba_)
+
+
+def test_forests_and_bagging_are_measured_out_of_bag_and_trained_once(wine):
+    X, y = wine
+    trained = []
+    members = [
+        ("bagging", BaggedClassifier(n_estimators=40, random_state=0)),
+        ("forest", ForestClassifier(40, random_state=1, callback=lambda number, tree: trained.append(number))),
+    ]
+    fused = FusedClassifier(members, tolerance=0.5).fit(X, y)
+    assert trained == list(range(1, 41))
+    expected = 0.0
+    for (name, member), weight in zip(members, fused.estimator_weights_, strict=True):
+        alone = clone(member).set_params(oob_score=True).fit(X, y)
+        np.testing.assert_array_equal(fused.named_estimators_[name].predict_proba(X), alone.predict_proba(X))
+        exponent = next(report.exponent for report in fused.members_ if report.name == name)
+        expected = expected + weight * calibrate(alone.oob_decision_function_, exponent)
+    np.testing.assert_allclose(fused.held_out_proba_, expected)
+
+
+def test_out_of_bag_probabilities_are_left_to_folds_if_any_is_missing(wine):
+    """Two trees have both seen every second sample or so."""
+    fused = FusedClassifier([("forest", ForestClassifier(2, random_state=0))], random_state=0)
+    by_folds = clone(fused).set_params(cv=4).fit(*wine)
+    np.testing.assert_array_equal(fused.fit(*wine).held_out_proba_, by_folds.held_out_proba_)
+
+
 def test_categories_missing_values_and_text_labels_need_no_preparation():
     frame, y = load_iris(return_X_y=True, as_frame=True)
     frame = frame.assign(kind=pd.Categorical(np.array(["a", "b", "c"])[(y + 1) % 3]))
     frame.iloc[::10, 0] = np.nan
     labels = np.array(["s", "ve", "vi"], dtype=object)[y]
-    fused = FusedClassifier(n_estimators=5, random_state=0).fit(frame, labels)
-    assert not [report.name for report in fused.members_ if "svm" in report.name]
+    with pytest.warns(UserWarning, match="Members 'svm', 'svm_linear': missing values imputed"):
+        fused = FusedClassifier(n_estimators=5, random_state=0).fit(frame, labels)
+    assert "svm" in fused.named_estimators_
     assert fused.score(frame, labels) > 0.95
+
+
+def test_one_missing_value_keeps_the_svms_and_is_said(wine):
+    X, y = wine
+    whole = FusedClassifier(n_estimators=10, random_state=0).fit(X, y)
+    assert "imputed" not in whole.describe()
+    gap = X.copy()
+    gap[17, 3] = np.nan
+    with pytest.warns(UserWarning, match="Members 'svm', 'svm_linear': missing values imputed"):
+        fused = FusedClassifier(n_estimators=10, random_state=0).fit(gap, y)
+    assert {report.name for report in fused.members_} == {report.name for report in whole.members_}
+    assert (fused.predict(X) == whole.predict(X)).mean() > 0.98
+    notes = [line.split("  ")[-1] for line in fused.describe().splitlines() if line.startswith("svm")]
+    assert notes == ["missing values imputed"] * 2
+    machine = fused.named_estimators_["svm"]
+    assert machine.imputer_.medians_[3] == np.nanmedian(gap[:, 3])
+    assert machine.estimator_.n_features_in_ == X.shape[1] + 1
+
+
+def test_a_value_that_is_missing_in_new_samples_only_gets_a_prediction(wine):
+    X, y = wine
+    fused = FusedClassifier(n_estimators=10, random_state=0).fit(X, y)
+    gap, medians = X.copy(), X.copy()
+    gap[::7, 2], medians[::7, 2] = np.nan, np.median(X[:, 2])
+    assert np.isfinite(fused.predict_proba(gap)).all()
+    machine = fused.named_estimators_["svm"]
+    np.testing.assert_array_equal(machine.predict_proba(gap), machine.estimator_.predict_proba(medians))
+
+
+def test_medians_are_learned_inside_the_fold(wine):
+    seen = []
+
+    class Noting(GaussianNB):
+        def fit(self, X, y):
+            seen.append(X[:, 0].copy())
+            return super().fit(X, y)
+
+    X, y = wine
+    X = X.copy()
+    X[::5, 0] = np.nan
+    with pytest.warns(UserWarning, match="Members 'bayes': missing values imputed"):
+        FusedClassifier([("bayes", Noting())], cv=KFold(2), random_state=0).fit(X, y)
+    halves = [X[inside] for inside, _ in KFold(2).split(X)]
+    filled = seen[-3:]
+    for column, own in zip(filled, [*halves, X], strict=True):
+        np.testing.assert_array_equal(column, np.where(np.isnan(own[:, 0]), np.nanmedian(own[:, 0]), own[:, 0]))
+
+
+def test_svms_learn_from_a_sample_of_a_large_table_and_say_so(wine, monkeypatch):
+    monkeypatch.setattr("fuselearn.combine.fused.MOST_SVM_SAMPLES", 60)
+    X, y = wine
+    with pytest.warns(UserWarning, match="Members 'svm', 'svm_linear': trained on 60 of 178 samples"):
+        fused = FusedClassifier(n_estimators=10, random_state=0).fit(X, y)
+    assert "trained on 60 of 178 samples" in fused.describe()
+    assert fused.named_estimators_["svm"].score(X, y) > 0.95
 
 
 @pytest.mark.parametrize("n_samples", [3, 5])
@@ -233,7 +334,8 @@ def test_sparse_tables_give_the_model_of_dense_ones():
 def test_a_line_is_printed_after_each_measurement(wine, capsys):
     FusedClassifier(three(), verbose=1, random_state=0).fit(*wine)
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(";")[0] for line in lines] == [
+    assert lines[0] == "[FusedClassifier] Measuring 3 members on 178 samples, out of bag or by 4 folds."
+    assert [line.split(";")[0] for line in lines[1:]] == [
         f"[FusedClassifier] {number} of 3 members measured" for number in (1, 2, 3)
     ]
     with pytest.raises(ValueError, match="verbose must be at least 0"):
@@ -241,6 +343,6 @@ def test_a_line_is_printed_after_each_measurement(wine, capsys):
 
 
 def test_the_default_members_are_of_the_size_and_of_the_seed_asked_for(wine):
-    members = {member.name: member.estimator for member in default_members(7, 3, wine[0])}
+    members = {member.name: member.estimator for member in default_members(7, 3, 178)}
     assert {member.random_state for member in members.values()} == {3}
     assert {member.n_estimators for name, member in members.items() if "svm" not in name} == {7}

@@ -47,6 +47,21 @@ def test_groups():
     np.testing.assert_allclose(found.outputs[0], expected)
 
 
+@pytest.mark.parametrize("cv", [None, 4])
+def test_groups_are_kept_together_without_a_splitter_too(cv):
+    """Every sample has a twin in its group, which a classifier by its nearest neighbor would know it by."""
+    rng = np.random.default_rng(0)
+    groups = rng.permutation(np.arange(160) // 2)
+    table, labels = rng.normal(size=(80, 4))[groups], groups % 7 % 2
+    settings = {"estimators": [("near", KNeighborsClassifier(1))], "cv": cv}
+    known = hold_out(X=table, y=labels, **settings)
+    fair = hold_out(X=table, y=labels, groups=groups, **settings)
+    assert (known.outputs[0].argmax(axis=1) == labels).mean() > 0.7
+    assert (fair.outputs[0].argmax(axis=1) == labels).mean() < 0.65
+    assert all(len(set(fair.folds[groups == group])) == 1 for group in range(80))
+    assert len(set(fair.folds)) == (cv or 5)
+
+
 def test_time_ordered_splits_never_hold_out_the_earliest_samples():
     order = np.random.default_rng(0).permutation(150)
     found = hold_out(TimeSeriesSplit(4), X[order], y[order])

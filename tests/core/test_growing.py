@@ -46,24 +46,6 @@ def partition(leaves):
 
 class TestAgainstExactSearch:
     @few
-    @given(seeds, st.integers(2, 4))
-    def test_numbers_with_ties_and_counts(self, grow, judge, seed, n_classes):
-        rng = np.random.default_rng(seed)
-        X, y = tied_table(rng, 30, 3), rng.integers(0, n_classes, 30)
-        counts = rng.integers(0, 4, 30)
-        columns, tree = grow(X, y, counts=counts, n_classes=n_classes)
-        leaves = judge(tree, X, y, counts)
-        np.testing.assert_array_equal(tree.apply(columns), leaves)
-
-    @few
-    @given(seeds)
-    def test_missing_values_are_tried_on_both_sides(self, grow, judge, seed):
-        rng = np.random.default_rng(seed)
-        X, y = tied_table(rng, 30, 3, missing=0.3), rng.integers(0, 3, 30)
-        columns, tree = grow(X, y, n_classes=3)
-        np.testing.assert_array_equal(tree.apply(columns), judge(tree, X, y))
-
-    @few
     @given(seeds, st.integers(2, 3), st.booleans())
     def test_categories_are_split_by_the_best_subset(self, grow, judge, seed, n_classes, has_missing):
         rng = np.random.default_rng(seed)
@@ -76,29 +58,6 @@ class TestAgainstExactSearch:
         columns, tree = grow(X, y, counts=counts, n_categories=n_categories, n_classes=n_classes)
         leaves = judge(tree, X, y, counts, n_categories=n_categories)
         np.testing.assert_array_equal(tree.apply(columns), leaves)
-
-    @few
-    @given(seeds)
-    def test_many_labels_per_row_sum_up_their_impurities(self, grow, judge, seed):
-        rng = np.random.default_rng(seed)
-        X, Y = tied_table(rng, 25, 3, missing=0.1), (rng.random((25, 3)) < 0.4).astype(int)
-        counts = rng.integers(0, 3, 25)
-        columns, tree = grow(X, Y, counts=counts)
-        np.testing.assert_array_equal(tree.apply(columns), judge(tree, X, Y, counts))
-
-    @few
-    @given(seeds, st.integers(2, 9), st.integers(1, 5), st.integers(1, 4))
-    def test_limits_are_kept_and_used_up(self, grow, judge, seed, min_split, min_leaf, max_depth):
-        rng = np.random.default_rng(seed)
-        X, y, counts = tied_table(rng, 30, 2, missing=0.1), rng.integers(0, 3, 30), rng.integers(0, 3, 30)
-        limits = TreeSettings(min_split=min_split, min_leaf=min_leaf, max_depth=max_depth, complexity=-1.0)
-        _, tree = grow(X, y, limits, counts, n_classes=3)
-        judge(tree, X, y, counts, limits)
-        assert tree.depth <= max_depth
-        is_leaf = tree.nodes["feature"] < 0
-        if tree.n_leaves > 1:
-            assert tree.nodes["count"][is_leaf].min() >= min_leaf
-            assert tree.nodes["count"][~is_leaf].min() >= min_split
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     @pytest.mark.parametrize("n_categories", [(0, 0, 0), (0, 0, 6)])

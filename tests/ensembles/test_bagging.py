@@ -135,6 +135,8 @@ class TestSamples:
     def test_more_rows_than_there_are_cannot_be_drawn_without_replacement(self):
         with pytest.raises(ValueError, match="max_samples"):
             BaggedClassifier(max_samples=1_000, bootstrap=False).fit(X, y)
+        with pytest.raises(ValueError, match="max_samples as a fraction must be above 0 and at most 1,"):
+            BaggedClassifier(max_samples=1.5).fit(X, y)
         with pytest.raises(ValueError, match="sample_weight"):
             BaggedClassifier(max_samples=0.9, bootstrap=False).fit(X, y, sample_weight=np.arange(len(y)) % 2)
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 
+from fuselearn.fusion.held_out import deal_folds, deal_splits
 from fuselearn.fusion.members import (
     best_exponent,
-    deal_folds,
     separate_noise,
     sharpen,
     squared_error,
@@ -30,6 +30,25 @@ def test_folds_depend_on_the_seed_only():
     first, again, other = (deal_folds(target, 4, np.random.default_rng(seed)) for seed in (0, 0, 1))
     assert (first == again).all()
     assert (first != other).any()
+
+
+def test_folds_keep_groups_together_and_classes_even():
+    rng = np.random.default_rng(0)
+    groups = rng.integers(20, size=400)
+    target = (rng.random(400) < 0.3).astype(int)
+    splits = deal_splits(target, 4, rng, groups)
+    assert sorted(np.concatenate([outside for _, outside in splits]).tolist()) == list(range(400))
+    for inside, outside in splits:
+        assert not set(groups[inside]) & set(groups[outside])
+        assert target[outside].mean() == pytest.approx(target.mean(), abs=0.06)
+
+
+def test_fewer_groups_than_folds_and_a_single_group():
+    target, rng = np.arange(30) % 2, np.random.default_rng(0)
+    splits = deal_splits(target, 4, rng, np.repeat(["a", "b", "c"], 10))
+    assert sorted(outside.tolist() for _, outside in splits) == [list(range(k, k + 10)) for k in (0, 10, 20)]
+    with pytest.raises(ValueError, match="groups must have at least two groups"):
+        deal_splits(target, 4, rng, np.zeros(30))
 
 
 @pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.0, 0.5])])

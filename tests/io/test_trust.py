@@ -55,7 +55,7 @@ def test_what_could_do_something_is_not():
         "sklearn.metrics._classification.np",
         "joblib.memory.Memory",
         "pandas.io.pickle.read_pickle",
-        "fuselearn.cli.commands.demo",
+        "fuselearn.cli.main.app",
         "fuselearn.lab.running.store.ResultsStore",
         "fuselearn.datasets.registry.fetch",
         "fuselearn._core.Forest",

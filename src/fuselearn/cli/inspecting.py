@@ -9,32 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fuselearn.cli.commands import spell
-from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
-from fuselearn.cli.outputs import SUSPECT_COLUMNS, Force, Kind, Output, check_output
-from fuselearn.cli.progress import spinner
-from fuselearn.cli.reading import (
-    Json,
-    Labels,
-    Reading,
-    Seed,
-    TableFile,
-    Target,
-    Threads,
-    TrustClasses,
-    describe,
-    explain,
-    input_files,
-    listed,
-    reads_table,
-    refuse_measurements,
-)
+from fuselearn.cli import tables
+from fuselearn.cli.comparing import spell
+from fuselearn.cli.guarding import AUDIT, SUSPECT_COLUMNS, SUSPECTS, Force, check_output, leave, sentences
+from fuselearn.cli.progress import working
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fuselearn.diagnosis import LabelAudit
-    from fuselearn.multilabel.statistics import LabelStatistics
 
 __all__ = ["audit", "info"]
 
@@ -43,14 +26,14 @@ MOST_COLUMNS = 100
 TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".pq", ".arff"}
 
 
-@reads_table
+@tables.reads_table
 def info(
     *,
     file: Annotated[Path, typer.Argument(help="Model file, or a table in any format that `train` reads.")],
     target: Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes of a table.")] = None,
-    labels: Labels = None,
-    reading: Reading,
-    as_json: Json = False,
+    labels: tables.Labels = None,
+    reading: tables.Reading,
+    as_json: tables.Json = False,
 ) -> None:
     """Describe a model file without loading the model, or how `train` would read the columns of a table.
 
@@ -68,36 +51,37 @@ def info(
     """
     from fuselearn.io import read_header
 
-    statistics = None
-    with sentences(), wrong_use():
+    with sentences():
         if TABLE_ENDINGS & set(file.suffixes[-2:]):
             said, statistics = _describe_table(file, target, labels, reading)
+            lines = _table_lines(said)
         else:
-            said = read_header(file)
+            said, statistics = read_header(file), ""
+            lines = _model_lines(said)
     if as_json:
         typer.echo(json.dumps(said))
         return
-    for name, text in (_model_lines(said) if "model" in said else _table_lines(said)).items():
-        if text is not None:
-            typer.echo(f"{name:12} {text}")
-    if statistics is not None:
+    for name, text in lines.items():
+        typer.echo(f"{name:12} {text}")
+    if statistics:
         typer.echo(f"\n{statistics}")
 
 
-def _model_lines(header: dict[str, Any]) -> dict[str, str | None]:
-    shape = header.get("training_shape")
+def _model_lines(header: dict[str, Any]) -> dict[str, str]:
+    known: dict[str, Any] = dict.fromkeys(("classes", "labels", "columns", "left_out"), ()) | header
     versions = (f"{name} {version}" for name, version in header.get("versions", {}).items())
-    return {
+    lines = {
         "model": header.get("model"),
-        "trained on": f"{shape[0]} samples, {shape[1]} features" if shape else None,
+        "trained on": "{} samples, {} features".format(*header.get("training_shape", ("", ""))),
         "saved": header.get("date"),
         "by": ", ".join([f"fuselearn {header.get('fuselearn')}", *versions]),
-        "classes": listed(header["classes"]) if "classes" in header else None,
-        "labels": listed(header["labels"]) if "labels" in header else None,
-        "columns": listed(map(_spell_column, header.get("columns", []))),
-        "left out": listed(header["left_out"]) if header.get("left_out") else None,
-        "file format": header.get("format"),
+        "classes": tables.listed(known["classes"]),
+        "labels": tables.listed(known["labels"]),
+        "columns": tables.listed(map(_spell_column, known["columns"])),
+        "left out": tables.listed(known["left_out"]),
+        "file format": str(header.get("format")),
     }
+    return {name: text for name, text in lines.items() if text and text != " samples,  features"}
 
 
 def _spell_column(column: dict[str, Any]) -> str:
@@ -108,49 +92,52 @@ def _spell_column(column: dict[str, Any]) -> str:
     return name if kind in (None, "number") and not words else f"{name} ({kind}{words})"
 
 
-def _describe_table(
-    file: Path, target: str | None, labels: str | None, reading: Reading
-) -> tuple[dict[str, Any], LabelStatistics | None]:
-    """Describe how `train` would read the columns of a table, and its labels, if samples have several."""
+def _describe_table(file: Path, target: str | None, labels: Any, reading: tables.Reading) -> tuple[dict[str, Any], str]:
+    """Describe how `train` would read the columns of a table; also its labels in words, if samples have several."""
+    from fuselearn.datasets import Dataset
     from fuselearn.datasets.tables import find_target, is_sparse
     from fuselearn.multilabel import describe_labels
 
     table, cleaner = reading.read(file)
     found = find_target(table, target, labels)
     features = [name for name in table.columns if found is None or name not in found.columns]
-    if is_sparse(table, cleaner.choose(features, "the table")):
+    chosen = cleaner.choose(features, "the table")
+    if is_sparse(table, chosen):
+        X = table.matrix(chosen)
         about = {"type": "number", "used": True, "missing": 0, "note": None}
         columns = [{"name": name, **about} for name in features]
     else:
         frame = table.frame(features)
+        X = cleaner.fit_transform(frame)
+        missing = frame.isna().sum()
         columns = [
             {
                 "name": column.name,
                 "type": column.kind,
                 "used": column.is_feature,
-                "missing": int(frame[column.name].isna().sum()),
-                "note": describe(column),
+                "missing": int(missing[column.name]),
+                "note": tables.describe(column),
             }
-            for column in cleaner.fit(frame).columns_
+            for column in cleaner.columns_
         ]
     said: dict[str, Any] = {"file": str(file), "rows": table.n_rows, "columns": columns}
     if found is None:
-        return said, None
+        return said, ""
     y = found.read(table)
+    said["leaks"] = tables.list_leaks(
+        Dataset(X, y, file.stem, "", str(file), chosen if is_sparse(table, chosen) else ())
+    )
     if found.labels is None:
         classes = {str(name): int(count) for name, count in y.value_counts().items()}
-        return said | {"target": {"name": y.name, "classes": classes}}, None
+        return said | {"target": {"name": y.name, "classes": classes}}, ""
     statistics = describe_labels(y)
-    about = {**_finite(statistics.summary()), "by_label": _finite(statistics.to_frame().T.to_dict())}
-    return said | {"labels": about}, statistics
+    by_label = {name: _finite(values) for name, values in statistics.to_frame().T.to_dict().items()}
+    return said | {"labels": {**_finite(statistics.summary()), "by_label": by_label}}, str(statistics)
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
     """Replace NaN, which JSON does not know, by None."""
-    return {
-        name: _finite(value) if isinstance(value, dict) else None if value != value else value
-        for name, value in values.items()
-    }
+    return {name: None if value != value else value for name, value in values.items()}
 
 
 def _table_lines(said: dict[str, Any]) -> dict[str, str]:
@@ -158,10 +145,12 @@ def _table_lines(said: dict[str, Any]) -> dict[str, str]:
     lines = {"table": f"{said['file']}: {said['rows']} rows, {len(columns) + len(labels)} columns"}
     if "target" in said:
         classes = said["target"]["classes"]
-        sizes = listed(f"{name} ({count})" for name, count in classes.items())
+        sizes = tables.listed(f"{name} ({count})" for name, count in classes.items())
         lines["target"] = f"{said['target']['name']}: {len(classes)} classes, {sizes}"
     if labels:
-        lines["labels"] = listed(labels)
+        lines["labels"] = tables.listed(labels)
+    if said.get("leaks"):
+        lines["warning"] = " ".join(said["leaks"])
     if len(columns) > MOST_COLUMNS:
         columns = [column for column in columns if column["note"] or column["missing"] or column["type"] != "number"]
         lines["numbers"] = f"{len(said['columns']) - len(columns)} columns without missing values"
@@ -171,13 +160,13 @@ def _table_lines(said: dict[str, Any]) -> dict[str, str]:
     return lines
 
 
-@reads_table
+@tables.reads_table
 def audit(
     *,
     context: typer.Context,
-    file: TableFile,
-    target: Target = None,
-    labels: Labels = None,
+    file: tables.TableFile,
+    target: tables.Target = None,
+    labels: tables.Labels = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the suspects are printed.")
     ] = None,
@@ -186,12 +175,12 @@ def audit(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List all samples, the most doubtful first.")] = False,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Audits to average, each on other folds.")] = 1,
-    seed: Seed = 0,
-    jobs: Threads = -1,
-    reading: Reading,
-    classes: TrustClasses = False,
+    seed: tables.Seed = 0,
+    jobs: tables.Threads = -1,
+    reading: tables.Reading,
+    classes: tables.TrustClasses = False,
     force: Force = False,
-    as_json: Json = False,
+    as_json: tables.Json = False,
 ) -> None:
     """List the samples of your own table whose label is likely to be wrong.
 
@@ -215,21 +204,22 @@ def audit(
     from fuselearn.diagnosis import audit_labels
     from fuselearn.lab.audit_page import render_audit
 
-    with sentences(), wrong_use():
-        for path, kind in ((output, Kind.SUSPECTS), (html, Kind.AUDIT)):
+    with sentences():
+        for path, kind in ((output, SUSPECTS), (html, AUDIT)):
             if path is not None:
-                check_output(Output(path, kind), input_files(file, labels), force=force)
+                check_output(path, kind, tables.input_files(file, labels), force=force)
         if output is not None and html is not None and output.resolve() == html.resolve():
-            leave(f"{output} is named twice: the list and the page need different files.", WRONG_USE)
-        table, cleaner = reading.read(file)
-        data = split_table(table, target, labels, cleaner).dense()
-        refuse_measurements(data, file, trusted=classes)
-        if not as_json:
-            explain(cleaner)
-        with spinner(f"Auditing {data.y.size:,} labels"):
-            found = audit_labels(data.X, data.y, n_repeats=repeats, random_state=seed, n_jobs=jobs)
+            leave(f"{output} is named twice: the list and the page need different files.")
         index = reading.index
-        names = None if index is None else table.frame([index])[index]
+        with working(f"Reading {file}"):
+            table, cleaner = reading.read(file)
+            data = split_table(table, target, labels, cleaner).dense()
+            names = None if index is None else table.frame([index])[index]
+        tables.check_target(data, file, classes, quiet=True)
+        if not as_json:
+            tables.explain(cleaner)
+        with working(f"Auditing {data.y.size:,} labels"):
+            found = audit_labels(data.X, data.y, n_repeats=repeats, random_state=seed, n_jobs=jobs)
         text = _list(found, index, names, every=every).to_csv(index=False, float_format="%.6g", lineterminator="\n")
         if output is not None:
             with replacing(output) as out:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import typer
 from pyarrow.parquet import ParquetFile, read_metadata
 
-from fuselearn.cli.progress import counting
-from fuselearn.cli.reading import Reading, explain, refuse_measurements
+from fuselearn.cli import tables
+from fuselearn.cli.progress import fitting
 from fuselearn.datasets import Dataset, TableCleaner
+from fuselearn.datasets.cleaning import convert
 from fuselearn.datasets.dataset import require_columns
 from fuselearn.datasets.files import TextFormat, open_table
 from fuselearn.datasets.tables import class_names
@@ -37,11 +39,11 @@ class ConvertedRows(Source):
     """Some columns of some samples of a file, converted."""
 
     rows: ParquetRows
-    convert: Callable[[pd.DataFrame], Any]
+    convert: Callable[[pa.Table], Any]
 
     def read(self) -> Any:
         """Return them."""
-        return self.convert(self.rows.read().to_pandas())
+        return self.convert(self.rows.read())
 
 
 def would_not_fit(file: Path) -> bool:
@@ -64,7 +66,7 @@ def memory_size() -> int:
 
 
 def train_from_disk(
-    model: Any, file: Path, target: str, reading: Reading, folder: Path, *, trusted: bool, quiet: bool
+    model: Any, file: Path, target: str, reading: tables.Reading, folder: Path, *, trusted: bool, quiet: bool
 ) -> tuple[Any, TableCleaner | None, dict[str, Any]]:
     """Train an ensemble from a Parquet file part by part.
 
@@ -92,23 +94,23 @@ def train_from_disk(
     cleaner = TableCleaner(**reading.cleaner_options(columns))
     frame = _look_at(file)
     X, y = frame.drop(columns=target), class_names(frame[target], str(file))
-    refuse_measurements(Dataset(X, y, file.stem, "", str(file)), file, trusted=trusted)
-    cleaner.fit(X)
+    features_seen = cleaner.fit_transform(X)
+    tables.check_target(Dataset(features_seen, y, file.stem, "", str(file)), file, trusted, quiet=quiet)
     leaf_size = _enlarge_leaves(model, about.num_rows)
     if not quiet:
-        explain(cleaner)
+        tables.explain(cleaner)
         looked = f"{len(X):,} of its {about.num_rows:,} samples have decided"
         typer.echo(f"{file} is read part by part; how, {looked}.", err=True)
         if leaf_size is not None:
             typer.echo(f"Leaves have at least {leaf_size:,} samples; --set changes min_samples_leaf.", err=True)
-    features, tables, targets = tuple(cleaner.feature_names_in_), [], []
+    features, parts, targets = tuple(cleaner.feature_names_in_), [], []
     for path, groups, _ in row_groups([file], [target]):
-        tables.append(ConvertedRows(ParquetRows(path, groups, features), partial(_clean, cleaner)))
+        parts.append(ConvertedRows(ParquetRows(path, groups, features), partial(_clean, cleaner)))
         targets.append(ConvertedRows(ParquetRows(path, groups, (target,)), partial(_read_classes, str(file))))
     start = time.perf_counter()
-    with counting(model, f"Training {type(model).__name__}"):
+    with fitting(model, f"Training {type(model).__name__}"):
         own = DiskEnsemble(model.set_params(sampling="poisson"), directory=folder)
-        fitted = own.fit(tables, targets).estimator_.set_params(callback=None)
+        fitted = own.fit(parts, targets).estimator_.set_params(verbose=0)
     said = {
         "rows": about.num_rows,
         "columns": fitted.n_features_in_,
@@ -129,14 +131,21 @@ def _look_at(file: Path) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _clean(cleaner: TableCleaner, frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert features; categories become text, since parts have different ones."""
-    frame = cleaner.transform(frame)
-    return frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "category"})
+def _clean(cleaner: TableCleaner, table: pa.Table) -> pa.Table:
+    """Convert the features that are not used unchanged; each part is read three times, so no other is touched."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):  # whose categories differ between parts
+            table = table.set_column(place, field.name, table[place].cast(field.type.value_type))
+    changed = [column for column in cleaner.columns_ if column.is_feature and not column.is_unchanged]
+    frame = convert(table.select([column.name for column in changed]).to_pandas(), changed)
+    for name, cells in frame.items():
+        values = cells.astype(object) if cells.dtype == "category" else cells
+        table = table.set_column(table.column_names.index(name), str(name), pa.array(values, from_pandas=True))
+    return table
 
 
-def _read_classes(where: str, frame: pd.DataFrame) -> Any:
-    return class_names(frame.iloc[:, 0], where).to_numpy()
+def _read_classes(where: str, table: pa.Table) -> Any:
+    return class_names(table.to_pandas().iloc[:, 0], where).to_numpy()
 
 
 def _enlarge_leaves(model: Any, n_samples: int) -> int | None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fuselearn.cli import commands, inspecting, models
+from fuselearn.cli import comparing, inspecting, predicting, training
 
 __all__ = ["app"]
 
@@ -21,15 +21,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(commands.demo)
-app.command()(commands.compare)
-app.command()(commands.report)
-app.command()(commands.methods)
-app.command()(models.train)
-app.command()(models.predict)
+app.command()(comparing.demo)
+app.command()(comparing.compare)
+app.command()(comparing.report)
+app.command()(comparing.methods)
+app.command()(training.train)
+app.command()(predicting.predict)
 app.command()(inspecting.audit)
 app.command()(inspecting.info)
-app.command()(models.export)
+app.command()(predicting.export)
 
 
 def _version(wanted: bool) -> None:

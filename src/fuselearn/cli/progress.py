@@ -1,43 +1,68 @@
-"""Show that work is under way, in a terminal only."""
+"""Show that work is under way: in a terminal at once, elsewhere in a line every half a minute."""
 
 from __future__ import annotations
 
+import io
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import Any
 
-__all__ = ["counting", "spinner"]
+__all__ = ["fitting", "working"]
+
+SILENCE = 30.0
+"""Seconds between two lines."""
 
 
 @contextmanager
-def spinner(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner with a text, which the yielded function changes."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
+def working(text: str) -> Iterator[Callable[[str], None]]:
+    """Show a text while work is under way; the yielded function changes it."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.markup import escape
 
-    with Console(stderr=True).status(text) as status:
-        yield lambda said: status.update(said)
+        with Console(stderr=True).status(escape(text)) as status:
+            yield lambda said: status.update(escape(said))
+        return
+    from fuselearn._messages import format_seconds
+
+    start, latest, is_done = time.monotonic(), [text], threading.Event()
+
+    def print_lines() -> None:
+        while not is_done.wait(SILENCE):
+            print(f"{latest[0]} ({format_seconds(time.monotonic() - start)} so far)", file=sys.stderr, flush=True)
+
+    lines = threading.Thread(target=print_lines, daemon=True)
+    lines.start()
+    try:
+        yield lambda said: latest.__setitem__(0, said)
+    finally:
+        is_done.set()
+        lines.join()
 
 
 @contextmanager
-def counting(model: Any, text: str) -> Iterator[None]:
-    """Show a progress bar over the members of an ensemble during training, or a spinner."""
-    parameters = model.get_params(deep=False)
-    if not sys.stderr.isatty() or "callback" not in parameters:
-        with spinner(text):
-            yield
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+def fitting(model: Any, text: str) -> Iterator[None]:
+    """Show how far the fit of a model is: what it prints with ``verbose``, unless the user asked for these lines."""
+    with ExitStack() as stack:
+        tell = stack.enter_context(working(text))
+        if model.get_params(deep=False).get("verbose") == 0:
+            stack.enter_context(redirect_stdout(_Lines(tell)))
+            stack.callback(model.set_params, verbose=0)
+            model.set_params(verbose=2)
+        yield
 
-    layout = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*layout, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=parameters["n_estimators"])
-        model.set_params(callback=lambda number, _: bar.update(task, completed=number))
-        try:
-            yield
-        finally:
-            model.set_params(callback=None)
+
+class _Lines(io.StringIO):
+    """Passes on each line that is written."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def write(self, text: str) -> int:
+        if text.strip():
+            self._tell(text.strip())
+        return len(text)

@@ -19,6 +19,7 @@ class ClassTally:
     """The confusion matrix of a classifier whose classes are `classes`."""
 
     columns: Sequence[str] = ["prediction"]
+    convention = "macro F1 is the mean over the classes that occur or are predicted"
 
     def __init__(self, classes: Sequence[Any]) -> None:
         self.names = [str(name) for name in classes]
@@ -55,7 +56,13 @@ class ClassTally:
 
     def describe(self) -> dict[str, Any]:
         """Return the scores and the confusion matrix in JSON-compatible types."""
-        return {"samples": self.n_samples, **self.scores(), "classes": self.names, "confusion": self.table.tolist()}
+        return {
+            "samples": self.n_samples,
+            **self.scores(),
+            "convention": self.convention,
+            "classes": self.names,
+            "confusion": self.table.tolist(),
+        }
 
     def lines(self) -> list[list[str]]:
         """Return the confusion matrix, if it is small enough."""
@@ -67,6 +74,8 @@ class ClassTally:
 
 class LabelTally:
     """Correct and wrong predictions of a multi-label classifier whose labels are `labels`."""
+
+    convention = "a label that neither occurs nor is predicted has an F1 of 0, as in scikit-learn"
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.names = self.columns = list(labels)
@@ -84,19 +93,18 @@ class LabelTally:
         self.counts += [Y.sum(axis=0), P.sum(axis=0), (Y & P).sum(axis=0)]
 
     def scores(self) -> dict[str, float]:
-        """Compute macro F1, with 1 for a label that neither occurs nor is predicted, micro F1 and Hamming loss."""
+        """Compute macro F1, micro F1 and Hamming loss."""
         actual, predicted, right = self.counts
         positives = actual + predicted
-        f1 = np.where(positives > 0, 2 * right / np.maximum(positives, 1), 1.0)
         return {
-            "macro_f1": float(f1.mean()),
+            "macro_f1": float((2 * right / np.maximum(positives, 1)).mean()),
             "micro_f1": float(2 * right.sum() / max(positives.sum(), 1)),
             "hamming_loss": float((positives - 2 * right).sum() / (self.n_samples * len(self.names))),
         }
 
     def describe(self) -> dict[str, Any]:
         """Return the scores in JSON-compatible types."""
-        return {"samples": self.n_samples, **self.scores()}
+        return {"samples": self.n_samples, **self.scores(), "convention": self.convention}
 
     def lines(self) -> list[list[str]]:
         """Return for the most frequent labels how often each occurs, is predicted, and is predicted correctly."""
@@ -120,7 +128,7 @@ def say_scores(tally: ClassTally | LabelTally, about: str, *, err: bool = False)
     """Print the scores in one line, and the table."""
     words = {"macro_f1": "macro F1", "micro_f1": "micro F1"}
     said = (f"{words.get(name, name.replace('_', ' '))} {value:.3f}" for name, value in tally.scores().items())
-    typer.echo(f"{about}: {', '.join(said)}.", err=err)
+    typer.echo(f"{about}: {', '.join(said)} ({tally.convention}).", err=err)
     lines = tally.lines()
     first = max((len(line[0]) for line in lines), default=0)
     width = max(9, *(len(cell) for line in lines for cell in line[1:])) if lines else 0

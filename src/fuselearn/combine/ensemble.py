@@ -186,7 +186,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             Sample weights, for members and losses that take them.
         groups : array-like of shape (n_samples,), optional
-            Groups of samples, if ``cv`` splits by them.
+            Groups of samples. The samples of a group are held out together, unless ``cv`` splits otherwise.
         **params
             What else members request, if scikit-learn's metadata routing is switched on. Sample weights are then
             passed to the members that request them, too.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -21,20 +22,20 @@ from fuselearn.base import ClassifierBase, clip_probabilities, reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside
-from fuselearn.fusion import Problem
-from fuselearn.fusion.held_out import Splits, average_held_out, held_out_samples, hold_out, list_splits
+from fuselearn.ensembles.prepared import PreparedClassifier
+from fuselearn.fusion import Problem, Trained
+from fuselearn.fusion.held_out import Splits, average_held_out, deal_splits, held_out_samples, hold_out, list_splits
 from fuselearn.fusion.members import (
     MemberReport,
     SharedLearners,
     best_exponent,
-    deal_folds,
     separate_noise,
     sharpen,
     squared_error,
     weigh_members,
 )
 from fuselearn.learners import bind, class_target
-from fuselearn.learners.learner import Scores, Weights
+from fuselearn.learners.learner import Scores
 from fuselearn.learners.table import has_missing
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ LARGE_TABLE = 5_000
 N_FOLDS_OF_LARGE_TABLE = 2
 # A member with less than this fraction of the weight is not worth its time in every prediction.
 LEAST_WEIGHT = 0.01
-# SVMs take time and memory in proportion to the square of the samples.
+# SVMs take time and memory in proportion to the square of the samples they are trained on.
 MOST_SVM_SAMPLES = 5_000
 
 
@@ -54,8 +55,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     """The classifier to pick when labels may be wrong: many kinds of classifiers, fused by their measured errors.
 
     A trained classifier is a noisy measurement of the ideal one, and no kind of classifier is the best at every rate of
-    wrong labels: boosting does well on clean labels, forests with large leaves on noisy ones. Each member is measured
-    on held-out samples, by folds. Its probabilities p_k are calibrated by an exponent a_k, and the mean
+    wrong labels: KFHE does well on clean labels, forests with large leaves on noisy ones. Each member is measured on
+    held-out samples. Its probabilities p_k are calibrated by an exponent a_k, and the mean
     squared error R_k of the result is the variance of its measurement::
 
         p(x) = sum_k w_k q_k(x),   q_k proportional to p_k^(a_k),   w_k proportional to exp(-(R_k - R_min) / tolerance)
@@ -71,18 +72,22 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns), default=None
-        The members: any classifiers; one without ``predict_proba`` counts with its votes. None means two kinds of KFHE,
-        boosting, bagging, two random forests, two forests of extremely randomised trees and, for tables of up to 5,000
-        samples without missing values, support vector machines with a radial and a linear kernel.
+        The members: any classifiers; one without ``predict_proba`` counts with its votes. None means KFHE, bagging, two
+        random forests, two forests of extremely randomised trees, and SVMs with a radial and a linear kernel. If a
+        member cannot be fitted where values are missing, as SVMs cannot, missing numbers are replaced by medians, and
+        features are added that say where they were. The SVMs are trained on a stratified sample if there are more than
+        5,000 samples. A warning and ``describe()`` say so.
     n_estimators : int, default=50
         Number of trees of each ensemble, if ``estimators`` is None.
     tolerance : float, default=0.01
         By how much the squared error of a member may exceed the smallest one before its weight falls by a factor of e.
         A small tolerance takes the best member alone, a large one the mean of all.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out; None means four folds, and two from 5,000 samples on.
+        How samples are held out. None means out-of-bag for forests and bagging, which are then trained only once, and
+        four folds for other members, two from 5,000 samples on; if ``fit`` is passed groups, folds that keep them
+        together. With a number, all members are measured on so many folds.
     verbose : int, default=0
-        1 prints a line after the measurement of each member, with the time left.
+        1 prints what will be measured, and a line after each member, at least every 30 seconds, with the time left.
     random_state : int, RandomState or None, default=None
         Seed of the folds and of the default members. Members that are passed keep their own.
     n_jobs : int or None, default=None
@@ -96,6 +101,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     held_out_proba_ : array of shape (n_samples, n_classes)
         Fused probabilities p of the given labels of the training samples, by members that were not trained on them; NaN
         for samples that ``cv`` never holds out.
+    left_out_ : dict of str to str
+        Members that could not be fitted, with the reason.
     noise_rate_ : float
         Estimated fraction of wrong labels, as far as they are spread evenly.
     estimators_ : list of classifiers
@@ -190,12 +197,14 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         str
         """
         check_is_fitted(self)
-        width = max(6, *(len(report.name) for report in self.members_))
+        width = max(6, *map(len, [*(report.name for report in self.members_), *self.left_out_]))
         lines = [f"{'member'.ljust(width)}  weight  squared error  accuracy  seconds"]
         lines += [
             f"{r.name.ljust(width)}  {r.weight:6.3f}  {r.error:13.4f}  {r.accuracy:8.4f}  {r.seconds:7.2f}"
+            + (f"  {r.note}" if r.note else "")
             for r in self.members_
         ]
+        lines += [f"{name.ljust(width)}  left out: {reason}" for name, reason in self.left_out_.items()]
         return "\n".join([*lines, f"about {self.noise_rate_:.0%} of the labels seem to be wrong"])
 
     def plot_members(self) -> Figure:
@@ -224,7 +233,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         sample_weight : array-like of shape (n_samples,), optional
             Sample weights, for members that take them, and for the errors.
         groups : array-like of shape (n_samples,), optional
-            Groups of samples, if ``cv`` splits by them.
+            Groups of samples. The samples of a group are held out together, unless ``cv`` splits otherwise.
         **params
             What else members request, if scikit-learn's metadata routing is switched on.
 
@@ -235,12 +244,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         """
         data = self._read_data(X, y, sample_weight, groups, **params)
         training = self._train_members(data)
-        weights = self._measure(training)
-        chosen = np.flatnonzero(weights)
-        self.estimator_weights_ = weights[chosen]
-        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(training.fit)(training.data.members[k]) for k in chosen
-        )
+        chosen = self._measure(training)
+        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(training.fit)(one) for one in chosen)
         self._keep_members(fitted, data.X)
         training.learners.release()
         return self
@@ -260,20 +265,27 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
         if self.estimators is None:
             seed = int(make_generator(self.random_state).integers(2**31))
-            members = default_members(self.n_estimators, seed, data.X)
+            members = default_members(self.n_estimators, seed, data.X.shape[0])
             passed = {} if data.weights is None else {"sample_weight": data.weights}
             data = data._replace(members=[member._replace(passed=passed) for member in members])
         return MemberTraining(data, self._classes_)
 
-    def _measure(self, training: MemberTraining) -> Weights:
-        """Measure the members on held-out samples, calibrate and weigh them; keep what is known of each."""
+    def _measure(self, training: MemberTraining) -> list[Measured]:
+        """Measure the members on held-out samples, calibrate and weigh them; return those with a weight."""
         members, sample_weight, classes = training.data.members, training.data.weights, training.class_indices
         splits = self._make_splits(training.data, classes)
+        # Bags take no account of groups, nor of splits that the user has chosen.
+        out_of_bag = self.cv is None and training.data.groups is None
         measuring = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_hold_out)(training, member, splits) for member in members
+            delayed(_hold_out)(training, member, splits, out_of_bag) for member in members
         )
         progress = ProgressLines(type(self).__name__, self.verbose, len(members), noun="members measured")
-        working = _leave_out_failures(members, list(progress.follow(measuring)))
+        means = "out of bag or " if out_of_bag else ""
+        plan = f"Measuring {len(members)} members on {len(classes):,} samples, {means}by {len(splits)} folds."
+        measured = list(progress.follow(measuring, plan))
+        self.left_out_ = _leave_out_failures(members, measured)
+        working = [one for one in measured if isinstance(one, Measured)]
+        notes = _note_preparations(working, training.data.X)
         samples, _ = held_out_samples(splits, len(classes))
         truth, weights = classes[samples], None if sample_weight is None else sample_weight[samples]
         exponents = [best_exponent(one.scores[samples], truth, weights) for one in working]
@@ -282,18 +294,18 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         member_weights = weigh_members(errors, self.tolerance, LEAST_WEIGHT)
         accuracies = [accuracy_score(truth, score.argmax(axis=1), sample_weight=weights) for score in scores]
         reports = [
-            MemberReport(one.name, weight, error, accuracy, exponent, one.seconds)
-            for one, weight, error, accuracy, exponent in zip(
-                working, member_weights.tolist(), errors.tolist(), accuracies, exponents, strict=True
+            MemberReport(one.member.name, weight, error, accuracy, exponent, one.seconds, note)
+            for one, weight, error, accuracy, exponent, note in zip(
+                working, member_weights.tolist(), errors.tolist(), accuracies, exponents, notes, strict=True
             )
         ]
         self.members_ = sorted(reports, key=lambda report: report.error)
         self.held_out_proba_ = np.full((len(classes), len(self._classes_.values)), np.nan)
         self.held_out_proba_[samples] = fused = np.tensordot(member_weights, scores, axes=1)
         self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
-        self._exponents_ = np.array([report.exponent for report in reports if report.weight > 0])
-        weight_of = {report.name: report.weight for report in reports}
-        return np.array([weight_of.get(member.name, 0.0) for member in members])
+        chosen = np.flatnonzero(member_weights)
+        self.estimator_weights_, self._exponents_ = member_weights[chosen], np.array(exponents)[chosen]
+        return [working[k] for k in chosen]
 
     def _make_splits(self, data: TrainingData, classes: npt.NDArray[np.int32]) -> Splits:
         if self.cv is not None and not isinstance(self.cv, int | np.integer):
@@ -301,13 +313,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         n_folds = N_FOLDS if len(classes) < LARGE_TABLE else N_FOLDS_OF_LARGE_TABLE
         if self.cv is not None:
             n_folds = check_whole_number("cv", self.cv, 2)
-        folds = deal_folds(classes, n_folds, make_generator(self.random_state))
-        splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
-        # Without its only samples of a class, a table may have too few classes to learn from.
-        splits = [(inside, outside) for inside, outside in splits if len(np.unique(classes[inside])) > 1]
-        if not splits:
-            raise ValueError("The members cannot be measured: no part of the samples has two classes to learn from.")
-        return splits
+        return deal_splits(classes, n_folds, make_generator(self.random_state), data.groups)
 
     def _output(self, model: Any, X: Any) -> Scores:
         return output_of_classifier(model, X, self._classes_)
@@ -333,26 +339,44 @@ class MemberTraining:
         self.class_indices = classes.encode(data.target).astype(np.int32)
         self.learners = SharedLearners(data.X.shape[0])
 
-    def hold_out(self, member: Member, splits: Splits) -> Scores:
-        """Return a member's probabilities of held-out samples, NaN for samples that no split holds out."""
+    def hold_out(
+        self, member: Member, splits: Splits, *, out_of_bag: bool = False
+    ) -> tuple[Scores, FittedMember | None]:
+        """Return a member's probabilities of held-out samples, NaN for samples that no split holds out.
+
+        Those of an ensemble on bags may be out of bag instead: then it is fitted to all samples, and returned, too.
+        """
         n_samples = len(self.class_indices)
         if not _shares_table(member):
             X, y = self.data.X, self.data.target
             parts = [predict_outside(member, X, y, self.output, *split) for split in splits]
-            return average_held_out(parts, splits, n_samples)
+            return average_held_out(parts, splits, n_samples), None
         model, problem = self._pose(member)
+        if out_of_bag and model._leaves_out:
+            fitted, trained = self._fit_bound(member, out_of_bag=True)
+            assert trained.out_of_bag is not None, "the problem asked for out-of-bag scores"
+            scores = trained.out_of_bag.mean()
+            if not np.isnan(scores).any():  # a few models may all have been trained on a sample
+                return clip_probabilities(scores), fitted
         sums = hold_out(model._train, problem, splits, lambda: make_generator(model.random_state))
-        return average_held_out([clip_probabilities(model._to_probabilities(part)) for part in sums], splits, n_samples)
+        parts = [clip_probabilities(model._to_probabilities(part)) for part in sums]
+        return average_held_out(parts, splits, n_samples), None
 
-    def fit(self, member: Member) -> FittedMember:
-        """Fit a member to all samples."""
-        if not _shares_table(member):
-            return fit_member(member, self.data.X, self.data.target)
+    def fit(self, measured: Measured) -> FittedMember:
+        """Fit a member to all samples, if its measurement has not done it."""
+        if measured.fitted is not None:
+            return measured.fitted
+        if not _shares_table(measured.member):
+            return fit_member(measured.member, self.data.X, self.data.target)
+        return self._fit_bound(measured.member)[0]
+
+    def _fit_bound(self, member: Member, *, out_of_bag: bool = False) -> tuple[FittedMember, Trained]:
         model, problem = self._pose(member)
         model._coder_, model._n_rows_ = problem.learner.coder, problem.n_samples
         problem = model._pose(problem)
-        model._keep(model._train(problem), problem)
-        return FittedMember(member.name, model, None)
+        trained = model._train(replace(problem, out_of_bag=True) if out_of_bag else problem)
+        model._keep(trained, problem)
+        return FittedMember(member.name, model, None), trained
 
     def _pose(self, member: Member) -> tuple[Any, Problem]:
         """Return a clone of a member, and the problem that it is trained on, on a learner that others share."""
@@ -391,54 +415,77 @@ def output_of_classifier(model: Any, X: Any, classes: Classes) -> Scores:
 class Measured(NamedTuple):
     """The probabilities of held-out samples by a member, and the time that they took."""
 
-    name: str
+    member: Member
     scores: Scores
     seconds: float
+    fitted: FittedMember | None
+    """The member fitted to all samples, if its probabilities are out of bag."""
 
 
-def _hold_out(training: MemberTraining, member: Member, splits: Splits) -> Measured | Exception:
-    """Return a member's probabilities of held-out samples, or an error, since other members may do better."""
+def _hold_out(training: MemberTraining, member: Member, splits: Splits, out_of_bag: bool) -> Measured | Exception:
+    """Return a member's probabilities of held-out samples, or an error, since other members may do better.
+
+    A member that fails where values are missing gets another try with medians.
+    """
     started = time.perf_counter()
     try:
-        scores = training.hold_out(member, splits)
+        scores, fitted = training.hold_out(member, splits, out_of_bag=out_of_bag)
         if not np.isfinite(scores[held_out_samples(splits, len(scores))[0]]).all():
             raise ValueError("its probabilities are not finite")
     except Exception as error:  # whatever a foreign classifier raises
-        return error
-    return Measured(member.name, scores, time.perf_counter() - started)
+        model = member.estimator
+        takes_it = hasattr(model, "predict_proba") and not set(member.passed or {}) - {"sample_weight"}
+        if isinstance(model, PreparedClassifier) or not takes_it or not has_missing(training.data.X):
+            return error
+        imputed = _hold_out(training, member._replace(estimator=PreparedClassifier(model)), splits, out_of_bag)
+        return imputed if isinstance(imputed, Measured) else error
+    return Measured(member, scores, time.perf_counter() - started, fitted)
 
 
-def _leave_out_failures(members: list[Member], measured: list[Measured | Exception]) -> list[Measured]:
-    """Return what could be measured, and warn of the other members; raise the first error if nothing is left."""
-    failures = [(m.name, found) for m, found in zip(members, measured, strict=True) if isinstance(found, Exception)]
+def _leave_out_failures(members: list[Member], measured: list[Measured | Exception]) -> dict[str, str]:
+    """Warn of the members that could not be measured and return why; raise the first error if nothing is left."""
+    failures = {m.name: found for m, found in zip(members, measured, strict=True) if isinstance(found, Exception)}
     if len(failures) == len(members):
-        raise failures[0][1]
-    for name, error in failures:
-        reason = str(error).rstrip(".")
-        warnings.warn(f"The member {name!r} is left out: it cannot be fitted ({reason}).", UserWarning, stacklevel=4)
-    return [found for found in measured if not isinstance(found, Exception)]
+        raise failures[members[0].name]
+    reasons = {name: f"it cannot be fitted ({str(error).rstrip('.')})" for name, error in failures.items()}
+    for name, reason in reasons.items():
+        warnings.warn(f"The member {name!r} is left out: {reason}.", UserWarning, stacklevel=4)
+    return reasons
 
 
-def default_members(n_estimators: int, seed: int, X: Any) -> list[Member]:
-    """List the members of a `FusedClassifier` that was given none; the ensembles have ``n_estimators`` trees.
+def _note_preparations(measured: list[Measured], X: Any) -> list[str]:
+    """Return what was done for each member to fit it, and warn of it."""
+    prepared = [one.member.estimator for one in measured if isinstance(one.member.estimator, PreparedClassifier)]
+    is_missing = bool(prepared) and has_missing(X)
+    notes = []
+    for one in measured:
+        model, own = one.member.estimator, []
+        if model in prepared and is_missing:
+            own.append("missing values imputed")
+        if model in prepared and model.max_samples < 1:
+            own.append(f"trained on {round(model.max_samples * X.shape[0]):,} of {X.shape[0]:,} samples")
+        notes.append(", ".join(own))
+    for note in dict.fromkeys(filter(None, notes)):
+        names = ", ".join(repr(one.member.name) for one, own in zip(measured, notes, strict=True) if own == note)
+        warnings.warn(f"Members {names}: {note}.", UserWarning, stacklevel=4)
+    return notes
 
-    SVMs need a small table without missing values.
-    """
+
+def default_members(n_estimators: int, seed: int, n_samples: int) -> list[Member]:
+    """List the members of a `FusedClassifier` that was given none; the ensembles have ``n_estimators`` trees."""
+    svm_fraction = min(1.0, MOST_SVM_SAMPLES / n_samples)
     size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
-    deep = ensembles.CARTClassifier(
-        min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=None, max_features="sqrt"
-    )
     members = [
         Member("kfhe", ensembles.KFHEClassifier(**size)),
-        Member("kfhe_sqrt", ensembles.KFHEClassifier(deep, **size)),
-        Member("samme", ensembles.SAMMEClassifier(**size)),
         Member("bagging", ensembles.BaggedClassifier(**size)),
         Member("forest", ensembles.ForestClassifier(**size)),
         Member("forest_leaf3", ensembles.ForestClassifier(min_samples_leaf=3, **size)),
         Member("extra_trees", ensembles.ForestClassifier(splitter="random", **size)),
         Member("extra_trees_leaf3", ensembles.ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
     ]
-    if X.shape[0] <= MOST_SVM_SAMPLES and not has_missing(X):
-        members.append(Member("svm", ensembles.SVMClassifier(random_state=seed)))
-        members.append(Member("svm_linear", ensembles.SVMClassifier(kernel="linear", random_state=seed)))
+    machines = {"svm": "rbf", "svm_linear": "linear"}
+    members += [
+        Member(name, PreparedClassifier(ensembles.SVMClassifier(kernel=kernel, random_state=seed), svm_fraction, seed))
+        for name, kernel in machines.items()
+    ]
     return members

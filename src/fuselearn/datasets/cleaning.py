@@ -111,6 +111,11 @@ class Column:
         """Whether the column is a feature."""
         return self.kind not in ("identifier", "text", "dropped")
 
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the cells are used as they are."""
+        return self.kind in ("number", "category") and not self.as_text
+
 
 class TableCleaner(TransformerMixin, BaseEstimator):
     """Turn the raw columns of a DataFrame into numbers and categories, and drop those that are not features.
@@ -258,7 +263,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
     @property
     def is_idle(self) -> bool:
         """Whether all columns are used unchanged, so that a model needs no cleaner."""
-        return all(column.kind in ("number", "category") and not column.as_text for column in self.columns_)
+        return all(column.is_unchanged for column in self.columns_)
 
     @property
     def left_out(self) -> list[str]:
@@ -519,6 +524,8 @@ def _convert(cells: pd.Series, column: Column) -> pd.Series:
         return _count_days(cells)
     if column.kind == "number" and is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype):
         return _to_plain(cells)
+    if column.kind == "boolean" and is_bool_dtype(cells.dtype) and not cells.isna().any():
+        return cells.astype("float64")
     text = cells.astype("object").where(cells.notna(), None).map(_to_text, na_action="ignore")
     if column.kind == "boolean":
         numbers = text.str.casefold().map(_TRUTH).astype("float64")

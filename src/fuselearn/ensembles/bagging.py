@@ -316,6 +316,10 @@ class BaggedClassifier(EnsembleClassifier):
         check_flag("bootstrap", self.bootstrap)
         self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
 
+    @property
+    def _leaves_out(self) -> bool:
+        return self.bootstrap
+
     def _train(self, problem: Problem) -> Trained:
         plan = plan_bags(
             problem.X.shape,

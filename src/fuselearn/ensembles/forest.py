@@ -158,13 +158,17 @@ class ForestClassifier(EnsembleClassifier):
             splitter=self.splitter,
         )
 
+    @property
+    def _leaves_out(self) -> bool:
+        return self.splitter == "best" if self.bootstrap is None else self.bootstrap
+
     def _train(self, problem: Problem) -> Trained:
         plan = plan_bags(
             problem.X.shape,
             problem.weights,
             n_used=problem.n_used,
             max_samples=self.max_samples,
-            bootstrap=self.splitter == "best" if self.bootstrap is None else self.bootstrap,
+            bootstrap=self._leaves_out,
             leave_out=problem.out_of_bag,
             sampling=self.sampling,
         )

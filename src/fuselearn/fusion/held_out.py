@@ -6,6 +6,7 @@ for each, and its models predict the samples outside.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,23 +14,85 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.utils.validation import check_consistent_length
 
 from fuselearn._messages import show
 from fuselearn.fusion.problem import Problem, Trained, never_stop
 from fuselearn.learners.learner import Indices, Scores
 
+# Those of scikit-learn.
+N_FOLDS = 5
+
 Splits = Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+
+
+def deal_folds(target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return a fold for each sample, such that the samples of a class are spread evenly, also those of a rare one.
+
+    Examples
+    --------
+    >>> folds = deal_folds(np.array([0, 0, 0, 0, 1, 1]), 2, np.random.default_rng(0))
+    >>> np.bincount(folds), np.bincount(folds[:4]), np.bincount(folds[4:])
+    (array([3, 3]), array([2, 2]), array([1, 1]))
+    """
+    order = np.lexsort((rng.random(len(target)), target))
+    folds = np.empty(len(target), dtype=np.intp)
+    folds[order] = np.arange(len(target)) % n_folds
+    return folds
+
+
+def deal_splits(target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Generator, groups: Any = None) -> Splits:
+    """Return stratified folds as pairs of the samples inside and outside; samples of a group stay together.
+
+    Folds that leave fewer than two classes to learn from are not among them.
+
+    Examples
+    --------
+    >>> groups = ["a", "a", "b", "b", "c", "c"]
+    >>> splits = deal_splits(np.array([0, 1, 0, 1, 0, 1]), 3, np.random.default_rng(0), groups)
+    >>> sorted(outside.tolist() for _, outside in splits)
+    [[0, 1], [2, 3], [4, 5]]
+    """
+    if groups is None:
+        folds = deal_folds(target, n_folds, rng)
+        splits: Splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
+    else:
+        splits = _split_groups(target, n_folds, groups, stratified=True, seed=int(rng.integers(2**31)))
+    splits = [(inside, outside) for inside, outside in splits if len(np.unique(target[inside])) > 1]
+    if not splits:
+        raise ValueError("The members cannot be measured: no part of the samples has two classes to learn from.")
+    return splits
+
+
+def _split_groups(y: npt.NDArray[Any], n_folds: int, groups: Any, *, stratified: bool, seed: int | None) -> Splits:
+    """Return folds that keep groups together, fewer of them if there are fewer groups."""
+    check_consistent_length(y, groups)
+    n_folds = min(n_folds, len(np.unique(np.asarray(groups))))
+    if n_folds < 2:
+        raise ValueError("groups must have at least two groups, of which one can be held out; all samples are in one.")
+    settings: dict[str, Any] = {"shuffle": seed is not None, "random_state": seed}
+    if not stratified:
+        return list(GroupKFold(n_folds, **settings).split(y, y, groups))
+    n_folds = max(2, min(n_folds, int(np.unique(y, return_counts=True)[1].max())))
+    with warnings.catch_warnings():  # classes with fewer samples than folds
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        splits = StratifiedGroupKFold(n_folds, **settings).split(y, y, groups)
+        return [(inside, outside) for inside, outside in splits if len(outside)]
 
 
 def list_splits(cv: Any, n_samples: int, y: npt.NDArray[Any], groups: Any = None, *, classifier: bool = True) -> Splits:
     """List the splits of a splitter, of a number of folds, or of an iterable, as pairs of sample indices.
+
+    Folds keep groups together if there are any, and classes spread evenly.
 
     Examples
     --------
     >>> list_splits([(np.array([True, False]), [1])], 2, np.array([0, 1]))
     [(array([0]), array([1]))]
     """
+    if groups is not None and (cv is None or isinstance(cv, int | np.integer)):
+        return _split_groups(y, int(cv or N_FOLDS), groups, stratified=classifier and y.ndim == 1, seed=None)
     splits = call_splitter(check_cv(cv, y, classifier=classifier), np.empty((n_samples, 0)), y, groups)
     pairs = [(_as_indices(inside, n_samples), _as_indices(outside, n_samples)) for inside, outside in splits]
     if not any(len(outside) for _, outside in pairs):

@@ -85,6 +85,8 @@ class MemberReport(NamedTuple):
         Exponent of the calibration; above 1 the probabilities were underconfident, below 1 overconfident.
     seconds : float
         Time of its fits to parts of the samples.
+    note : str
+        What was done to fit it: missing values that were imputed, or samples that were left out.
     """
 
     name: str
@@ -93,21 +95,7 @@ class MemberReport(NamedTuple):
     accuracy: float
     exponent: float
     seconds: float
-
-
-def deal_folds(target: ClassIndices, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Return a fold for each sample, such that the samples of a class are spread evenly, also those of a rare one.
-
-    Examples
-    --------
-    >>> folds = deal_folds(np.array([0, 0, 0, 0, 1, 1]), 2, np.random.default_rng(0))
-    >>> np.bincount(folds), np.bincount(folds[:4]), np.bincount(folds[4:])
-    (array([3, 3]), array([2, 2]), array([1, 1]))
-    """
-    order = np.lexsort((rng.random(len(target)), target))
-    folds = np.empty(len(target), dtype=np.intp)
-    folds[order] = np.arange(len(target)) % n_folds
-    return folds
+    note: str = ""
 
 
 def squared_error(probabilities: Scores, target: ClassIndices, weights: npt.NDArray[np.float64] | None) -> float:

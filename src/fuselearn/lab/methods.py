@@ -16,7 +16,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
-__all__ = ["METHODS", "Contender", "Variant", "format_settings", "import_method", "make_contenders", "make_method"]
+__all__ = [
+    "METHODS", "Contender", "Variant", "estimate_fused_seconds", "format_settings", "import_method", "make_contenders",
+    "make_method", "optimizing", "read_value",
+]  # fmt: skip
 
 METHODS: Mapping[str, Mapping[str, str]] = {
     "multiclass": {
@@ -63,6 +66,15 @@ METHODS: Mapping[str, Mapping[str, str]] = {
 """By task, the import path of the class behind each short name."""
 NUMBERS_ONLY = ("RotationForestClassifier",)
 """The library's classifiers that take categories for numbers."""
+OPTIMIZED = {
+    "hamming_loss": "hamming",
+    "accuracy": "subset",
+    **dict.fromkeys(("micro_f1", "micro_precision", "micro_recall", "micro_jaccard"), "micro_f1"),
+    **dict.fromkeys(("one_error", "coverage", "ranking_loss", "label_ranking_average_precision"), "ranking"),
+}
+"""What `FusedMultilabelClassifier` optimizes for a score, if not macro F1."""
+SVM_SECONDS, FOREST_SECONDS, CLASSES_THAT_DOUBLE = 1e-7, 7e-5, 18
+"""What a fused fit takes of one processor for each pair of samples, for each sample and root of a feature."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -163,15 +175,34 @@ def make_method(name: str, task: str = "multiclass") -> Any:
     return ThresholdedClassifier(estimator, 0.5)
 
 
+def optimizing(name: str, score: str, task: str) -> str:
+    """Return the name of a method, with the setting by which a fused multi-label classifier optimizes a score.
+
+    Examples
+    --------
+    >>> optimizing("fused(n_estimators=20)", "hamming_loss", "multilabel")
+    "fused(n_estimators=20, optimize='hamming')"
+    >>> optimizing("kfhe-homer", "hamming_loss", "multilabel")
+    'kfhe-homer'
+    """
+    short, _, settings = name.partition("(")
+    if task != "multilabel" or short.strip() != "fused" or score not in OPTIMIZED or "optimize" in settings:
+        return name
+    chosen = [part for part in [settings.rstrip().removesuffix(")")] if part]
+    return f"fused({', '.join([*chosen, f'optimize={OPTIMIZED[score]!r}'])})"
+
+
 def import_method(name: str, task: str = "multiclass") -> Any:
     """Return the unfitted estimator of a method as it is; the parameters are those of `make_method`."""
     short, bracket, settings = name.partition("(")
     path = METHODS[task].get(short.strip(), short.strip())
     module, colon, attribute = path.partition(":")
     if not colon:
+        from fuselearn._messages import did_you_mean  # it imports NumPy, which a list of methods does not need
+
         raise ValueError(
             f"A method must be {', '.join(METHODS[task])}, or the import path of a class such as "
-            f"lightgbm:LGBMClassifier; got {name!r}."
+            f"lightgbm:LGBMClassifier; got {name!r}.{did_you_mean(name, METHODS[task])}"
         )
     try:
         found = getattr(import_module(module), attribute)
@@ -197,6 +228,31 @@ def _read_settings(text: str) -> dict[str, Any]:
         return {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"The settings of a method must be NAME=VALUE, separated by commas; got ({text}.") from error
+
+
+def read_value(text: str) -> Any:
+    """Parse a number, None, True or False; anything else is text.
+
+    Examples
+    --------
+    >>> read_value("0.5"), read_value("None"), read_value("linear")
+    (0.5, None, 'linear')
+    """
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def estimate_fused_seconds(n_samples: int, n_features: int, n_classes: int, n_threads: int) -> float:
+    """Estimate the time of a fit of `FusedClassifier`, from fits of 1,000 to 10,000 samples.
+
+    SVMs, which take the square of the samples, are members up to 5,000 samples; forests look at the root of the number
+    of features in each node.
+    """
+    svms = n_samples**2 if n_samples <= 5_000 else 0
+    forests = n_samples * n_features**0.5 * (1 + n_classes / CLASSES_THAT_DOUBLE)
+    return (SVM_SECONDS * svms + FOREST_SECONDS * forests) / n_threads
 
 
 def _check_estimator(name: str, estimator: Any) -> None:

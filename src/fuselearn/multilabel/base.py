@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +22,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import count_threads, make_generator
+from fuselearn._parameters import check_verbose, count_threads, make_generator
+from fuselearn._progress import ProgressLines
 from fuselearn.base import (
     EstimatorBase,
     check_base,
@@ -237,6 +239,20 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
     def _make_learner(self, X: Any, n_threads: int) -> Learner:
         """Bind a checked table."""
         return bind(self._base_estimator(), X, n_threads)
+
+    def _pose(self, problem: Problem) -> Problem:
+        """Complete what the algorithm is given: how rounds are reported, if there is ``verbose``."""
+        own: Any = self
+        if not hasattr(own, "verbose"):
+            return problem
+        check_verbose(own.verbose)
+        progress = ProgressLines(type(self).__name__, own.verbose, own.n_estimators, noun="rounds")
+
+        def report(number: int, model: Any) -> bool:
+            progress.report(number, {})
+            return False
+
+        return replace(problem, on_iteration=report)
 
     def _fit_rule(
         self, rule: DecisionRule, Y: Labels, weights: Weights | None, pose: Callable[[], Problem]

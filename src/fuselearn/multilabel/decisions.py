@@ -36,7 +36,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._core import find_best_sizes
-from fuselearn._messages import show
+from fuselearn._messages import did_you_mean, show
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn.base import read_weights
 from fuselearn.multilabel.labels import UNKNOWN, PartialTable, read_partial_labels, restore_unknown
@@ -755,4 +755,7 @@ def make_decision_rule(rule: Any, name: str = "rule", own: str | None = None) ->
         return FixedThreshold(check_probability(name, rule))
     names = [*([] if own is None else [own]), *RULES]
     listed = ", ".join(map(repr, names))
-    raise ValueError(f"{name} must be one of {listed}, a threshold from 0 to 1, or a DecisionRule, not {show(rule)}.")
+    raise ValueError(
+        f"{name} must be one of {listed}, a threshold from 0 to 1, or a DecisionRule, not {show(rule)}."
+        f"{did_you_mean(rule, names)}"
+    )

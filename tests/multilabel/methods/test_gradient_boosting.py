@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from fuselearn.datasets import make_digit_pairs
-from fuselearn.multilabel import GradientBoostingMultilabelClassifier
+from fuselearn.multilabel import AdaBoostMHClassifier, GradientBoostingMultilabelClassifier, PCTForestClassifier
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +93,16 @@ def test_missing_values_and_categories_tell_something():
 def test_a_part_of_few_samples_may_have_none():
     with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of 2 samples is less than one sample"):
         GradientBoostingMultilabelClassifier(n_iter_no_change=5).fit([[0.0], [1.0]], [[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingMultilabelClassifier, AdaBoostMHClassifier, PCTForestClassifier])
+def test_verbose_prints_the_rounds(kind, capsys):
+    X, Y = make_digit_pairs(60, random_state=0)
+    kind(4, verbose=2, random_state=0).fit(X, Y)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0].split(";")[0].split()[1:4] for line in lines] == [
+        [str(t), "of", "4"] for t in range(1, 5)
+    ]
+    assert "left" in lines[0]
+    kind(4, random_state=0).fit(X, Y)
+    assert capsys.readouterr().out == ""

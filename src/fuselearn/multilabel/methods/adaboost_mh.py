@@ -48,6 +48,7 @@ def train_adaboost_mh(problem: Problem, n_estimators: int = 100, *, learning_rat
         loss *= normalizer
         normalizers.append(normalizer)
         trees.append(make_stump_tree(table, stump, votes))
+        problem.on_iteration(len(trees), trees[-1])
     trained = single(
         LabelForest(
             ((tree, tree.values) for tree in trees),
@@ -91,6 +92,8 @@ class AdaBoostMHClassifier(MultilabelBase):
         Factor of the votes; below 1 training is slower and steadier.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+    verbose : int, default=0
+        1 prints ten lines of progress, with the time left; 2 a line for each round.
     random_state : int, RandomState or None, default=None
         Seed of the folds on which a rule for decisions is learned; boosting itself has no random choices.
     n_jobs : int or None, default=None
@@ -145,12 +148,14 @@ class AdaBoostMHClassifier(MultilabelBase):
         *,
         learning_rate: float = 1.0,
         decision: Any = 0.5,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.decision = decision
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

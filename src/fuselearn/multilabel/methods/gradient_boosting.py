@@ -66,6 +66,7 @@ def train_gradient_boosting(
         values = learning_rate * newton_values(tree, l2)
         scores += values[tree.apply(columns)]
         trees.append(tree.with_values(values))
+        problem.on_iteration(len(trees), trees[-1])
         if n_iter_no_change is not None:
             loss_path.append(losses.mean(scores, held_out))
             if len(trees) - 1 - np.argmin(loss_path) >= n_iter_no_change:
@@ -133,6 +134,8 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
     decision : float, str or rule, default="cardinality"
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are learned use out-of-fold probabilities, for which five more models are trained; 0.5 does without.
+    verbose : int, default=0
+        1 prints ten lines of progress, with the time left; 2 a line for each round.
     random_state : int, RandomState or None, default=None
         Seed of the samples and features that are drawn.
     n_jobs : int or None, default=None
@@ -199,6 +202,7 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         decision: Any = "cardinality",
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -213,6 +217,7 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.decision = decision
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

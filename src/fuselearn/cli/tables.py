@@ -1,4 +1,4 @@
-"""How commands read the user's table: the options, and the notes about its columns."""
+"""How commands read the user's table: the options, and the notes about its columns and its target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from fuselearn.cli.errors import WRONG_USE, leave
+from fuselearn.cli.guarding import leave
 
 if TYPE_CHECKING:
     from fuselearn.datasets import Dataset, TableCleaner
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Decimal", "Encoding", "Json", "Labels", "Reading", "Seed", "Sep", "TableFile", "Target", "Threads", "TrustClasses",
-    "describe", "explain", "input_files", "listed", "reads_table", "refuse_measurements", "split_names",
+    "check_target", "describe", "explain", "input_files", "list_leaks", "listed", "reads_table", "split_names",
 ]  # fmt: skip
 
 TableFile = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")]
@@ -101,6 +101,13 @@ class Reading:
         table = read_whole(file, self.form())
         return table, TableCleaner(**self.cleaner_options(table.columns))
 
+    def split(self, file: Path, target: str | None, labels: Any) -> tuple[Dataset, TableCleaner]:
+        """Read a file; return its features and target, and the fitted transformer of its columns."""
+        from fuselearn.datasets.tables import split_table
+
+        table, cleaner = self.read(file)
+        return split_table(table, target, labels, cleaner), cleaner
+
     def cleaner_options(self, columns: Collection[str]) -> dict[str, list[str]]:
         """Return the arguments of `TableCleaner` that differ from the defaults."""
         index = [] if self.index is None else [self.index]
@@ -174,17 +181,29 @@ def listed(names: Any, most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def refuse_measurements(data: Dataset, file: Path, trusted: bool) -> None:
-    """Exit with a message if the target looks like measurements, unless --classes is set."""
+def check_target(data: Dataset, file: Path, trusted: bool, *, quiet: bool = False) -> None:
+    """Exit with a message if the target looks like measurements, unless --classes is set; warn of leaks."""
     from fuselearn.datasets.tables import doubt_classes
 
     doubt = None if trusted or data.task == "multilabel" else doubt_classes(data.y)
     if doubt is not None:
         leave(
             f"The target {data.y.name!r} of {file} {doubt}. fuselearn predicts classes. If each value is a "
-            "class, pass --classes; otherwise group the values or choose another target.",
-            WRONG_USE,
+            "class, pass --classes; otherwise group the values or choose another target."
         )
+    for leak in [] if quiet else list_leaks(data):
+        typer.echo(f"Warning: {leak}", err=True)
+
+
+def list_leaks(data: Dataset) -> list[str]:
+    """Return a sentence for each feature that alone predicts the target almost perfectly."""
+    from fuselearn.diagnosis.leaks import THRESHOLD, find_leaks
+
+    return [
+        f"{feature} alone predicts {target} with a balanced accuracy of {score:.3f} ({THRESHOLD:g} or more is "
+        f"suspicious): will it be known before {target} is? --drop {shlex.quote(feature)} leaves it out."
+        for feature, target, score in find_leaks(data.X, data.y, data.feature_names)
+    ]
 
 
 _WORDS = {
