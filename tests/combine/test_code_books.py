@@ -180,7 +180,7 @@ class TestReading:
         (10, {"n_bits": 3, "kind": "hamming"}, "n_bits must be at least 4"),
         (5, {"n_bits": 16}, "n_bits must be at most 15"),
         (5, {"n_bits": 9, "kind": "exhaustive"}, "an exhaustive code for 5 classes has 15 bits"),
-        (5, {"kind": "bch"}, "kind must be 'auto' or"),
+        (5, {"kind": "bch"}, "kind must be 'auto', 'exhaustive'"),
         *((5, {"n_restarts": value}, "n_restarts must be") for value in (0, 1.5, "many")),
     ],
 )
