@@ -60,7 +60,7 @@ def test_it_is_chosen_if_memory_is_small_and_says_what_it_does(table, tmp_path, 
     assert tree.nodes["count"].min() >= 30
     assert "part by part" not in run(*given, "--in-memory").output
     run(*given, "--set", "min_samples_leaf=7")
-    assert fuselearn.load(tmp_path / "m.fuse")[-1].estimator.min_samples_leaf == 7
+    assert fuselearn.load(tmp_path / "m.fuse")[-1].min_samples_leaf == 7
     about = json.loads(run(*given, "--json").stdout)
     assert (about["rows"], about["columns"], about["classes"], about["left_out"]) == (600, 4, 2, ["customer"])
 
