@@ -21,7 +21,6 @@ from fuselearn.combine import ErrorCorrectingCodeClassifier, FusedClassifier
 from fuselearn.combine.code_books import count_bits, read_bits
 from fuselearn.combine.output_codes import ROUNDING
 from fuselearn.ensembles import LogitBoostClassifier
-from fuselearn.ensembles.prepared import PreparedClassifier
 from fuselearn.fusion import WeightedSum
 from fuselearn.fusion.members import LEAST_PROBABILITY
 from fuselearn.io.onnx_graph import Categories, Graph, add_inputs, add_is_largest, add_steps, declare
@@ -121,24 +120,6 @@ def _(estimator: FusedClassifier, graph: Graph, matrix: str, *, exact: bool = Tr
         part = graph.add("Mul", weight, sharpened)
         total = graph.add("Add", total, part) if total else part
     return _add_sharpened(graph, total, estimator._sharpness_)
-
-
-@add_scores.register
-def _(estimator: PreparedClassifier, graph: Graph, matrix: str, *, exact: bool = True) -> str:
-    """Add the medians in place of missing numbers, and the indicators of where they were."""
-    imputer = estimator.imputer_
-    missing = graph.add("IsNaN", matrix)
-    filled = graph.add("Where", missing, imputer.medians_[None, :], matrix)
-    if len(imputer.marked_):
-        marked = graph.add("Cast", graph.take(missing, imputer.marked_), to=TensorProto.DOUBLE)
-        filled = graph.add("Concat", filled, marked, axis=1)
-    return add_scores(estimator.estimator_, graph, filled, exact=exact)
-
-
-@read_categories.register
-def _(estimator: PreparedClassifier) -> Categories:
-    """Return the categories of the classifier, but not of indicators."""
-    return read_categories(estimator.estimator_)[: estimator.n_features_in_]
 
 
 @read_categories.register
