@@ -48,5 +48,5 @@ ax.set(xscale="log", xlabel="trees", ylabel="error on new samples", ylim=(0, Non
 ax.legend()
 
 # %%
-# **To take away:** the number of trees of a forest is not a parameter to tune: its error converges, that of boosting has
-# a best number of rounds. Each tree of a forest should be deep: the mean of trees that are too simple is too simple.
+# **To take away:** the number of trees of a forest is not a parameter to tune: its error converges. Boosting has a best
+# number of rounds. Each tree of a forest should be deep: the mean of trees that are too simple is too simple.
