@@ -61,7 +61,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         dataclasses.replace(
             _KFHE,
             name="kfhe-settings",
-            methods=("KFHE (2018)", "KFHE-l", "KFHE (printed)", "KFHE (printed, pruned)", "KFHE-l (printed)"),
+            methods=("KFHE (2018)", "KFHE-l", "KFHE (printed)", "KFHE pruned (printed)", "KFHE-l (printed)"),
             repeats=3,
         ),
         KFHE,

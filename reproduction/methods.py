@@ -76,7 +76,7 @@ KFHE: Mapping[str, Method] = {
     ),
     "KFHE-l": Method(lambda: _kfhe("linear", **UNPRUNED), "KFHE whose weights grow by addition"),
     "KFHE (printed)": Method(lambda: _kfhe(variant="paper", **UNPRUNED), "the algorithm as the paper prints it"),
-    "KFHE (printed, pruned)": Method(
+    "KFHE pruned (printed)": Method(
         lambda: _kfhe(variant="paper", complexity=0.01), "the algorithm as the paper prints it, with pruned trees"
     ),
     "KFHE-l (printed)": Method(
