@@ -45,8 +45,8 @@ def test_the_model_is_that_of_training_in_memory(table, tmp_path, method):
 
 
 def test_it_is_chosen_if_memory_is_small_and_says_what_it_does(table, tmp_path, monkeypatch):
-    given = ["train", tmp_path / "big.parquet", "-t", "churned", "--set", "n_estimators=2", "-j", 1, "--force"]
-    given += ["-o", tmp_path / "m.fuse"]
+    given = ["train", tmp_path / "big.parquet", "-t", "churned", "-m", "forest", "-j", 1, "--force"]
+    given += ["--set", "n_estimators=2", "-o", tmp_path / "m.fuse"]
     assert "part by part" not in run(*given).output
     monkeypatch.setattr(large, "memory_size", lambda: 50_000)
     monkeypatch.setattr(large, "SMALLEST_LEAF", 0.05)
