@@ -31,7 +31,7 @@ PUBLISHED = {
     "kfhe_homer_average_ranks": "KFHE-HOMER, Table 3, last line: average rank per method",
     "kfhe_homer_p_values": "KFHE-HOMER, Table 4: p-values of all pairs of methods, as printed",
     "kfhe_homer_wins": "KFHE-HOMER, Table 4: wins, ties and losses of all pairs of methods",
-    "multilabel_study": "the study of 2022: 28 methods on its datasets that the KFHE-HOMER paper has, too, by six measures",
+    "multilabel_study": "28 methods on the study's datasets that the KFHE-HOMER paper has, too, by six measures",
 }
 """The tables for `load_published`, and their place in the papers."""
 

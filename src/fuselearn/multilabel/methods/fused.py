@@ -404,8 +404,9 @@ class FusedMultilabelClassifier(MultilabelBase):
         Returns
         -------
         float
-            Macro F1, micro F1 or the mean F1 of the samples, as scikit-learn computes it with ``zero_division=0``; one minus the Hamming loss; the
-            fraction of samples all of whose labels are right; or label ranking average precision.
+            Macro F1, micro F1 or the mean F1 of the samples, as scikit-learn computes it with ``zero_division=0``; one
+            minus the Hamming loss; the fraction of samples all of whose labels are right; or label ranking average
+            precision.
         """
         check_is_fitted(self)
         Y: Any = self._check_labels(y, count_rows(X))
