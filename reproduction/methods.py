@@ -90,12 +90,14 @@ KFHE: Mapping[str, Method] = {
 
 ROBUST: Mapping[str, Method] = {
     "Fused": Method(FusedClassifier, "ten kinds of classifiers, weighed by their errors on held-out samples"),
-    "KFHE": Method(KFHEClassifier, "100 trees fused by a Kalman filter, with the out-of-bag reset"),
-    "KFHE (training reset)": Method(
-        lambda: KFHEClassifier(reset="training"), "100 unpruned trees fused as in the authors' program"
+    "KFHE": Method(KFHEClassifier, "100 pruned trees fused by a Kalman filter, with the out-of-bag reset"),
+    "KFHE (unpruned)": Method(
+        lambda: KFHEClassifier(CARTClassifier(complexity=None)),
+        "100 unpruned trees fused by a Kalman filter, with the out-of-bag reset",
     ),
-    "KFHE (pruned)": Method(
-        lambda: KFHEClassifier(CARTClassifier()), "100 pruned trees fused by a Kalman filter, with the out-of-bag reset"
+    "KFHE (program)": Method(
+        lambda: KFHEClassifier(CARTClassifier(complexity=None), reset="training"),
+        "100 unpruned trees fused as in the authors' program",
     ),
     "Bagging": Method(BaggedClassifier, "the vote of 100 pruned trees on bootstrap samples"),
     "CART": Method(CARTClassifier, "one pruned tree"),

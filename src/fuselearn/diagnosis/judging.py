@@ -140,9 +140,7 @@ def hold_out_classes(
         return HeldOut(average_held_out(parts, splits, len(given)), is_judged)
     repeats = []
     for seed in folding.seeds(rng):
-        members = [
-            (one.name, one.estimator) for one in default_members(N_ESTIMATORS, seed, len(given)) if one.name in MEMBERS
-        ]
+        members = [(one.name, one.estimator) for one in default_members(N_ESTIMATORS, seed) if one.name in MEMBERS]
         cv = (folding.cv or FUSED_FOLDS) if has_own_folds else splits
         fused = FusedClassifier(members, cv=cv, random_state=seed, n_jobs=folding.n_jobs)
         repeats.append(fused.hold_out(X, given))

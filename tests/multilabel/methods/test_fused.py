@@ -220,11 +220,16 @@ class TestMembers:
         svms = complete.named_estimators_["e-homer"]
         np.testing.assert_allclose(svms.predict_proba(new), svms.predict_proba(at_the_median))
         frame.loc[::7, "b"] = np.nan
-        with pytest.warns(UserWarning, match="e-homer and kfhe-homer: trained on medians in place of missing values"):
+        with pytest.warns(UserWarning, match="Members 'e-homer', 'kfhe-homer': missing values imputed"):
             model = FusedMultilabelClassifier(n_estimators=5, random_state=0).fit(frame, Y)
         assert list(model.named_estimators_) == DEFAULT
         assert list(model.notes_) == ["e-homer", "kfhe-homer"]
-        assert "e-homer      trained on medians" in model.describe()
+        assert [line.endswith("  missing values imputed") for line in model.describe().splitlines()[1:5]] == [
+            True,
+            True,
+            False,
+            False,
+        ]
         assert model.feature_names_in_.tolist() == frame.columns.tolist()
         assert model.predict(frame).shape == Y.shape
 
@@ -237,7 +242,7 @@ class TestMembers:
             model = FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(X, Y, weights)
         assert [len(member.oob_decision_function_) for member in model.estimators_] == [80, 80, 160, 160]
         assert np.isnan(model.held_out_proba_).any(axis=1).sum() >= 80
-        assert "kfhe-homer   trained on 80 of 160 samples" in model.describe()
+        assert model.describe().count("  trained on 80 of 160 samples") == 2
         assert model.predict_proba(X).shape == Y.shape
         weights[:80] = 0.0
         assert FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(X, Y, weights).notes_ == {}
