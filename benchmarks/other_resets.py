@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +23,6 @@ from benchmarks.timing import pick
 from fuselearn import HOMERClassifier, SAMMEClassifier, SVMClassifier
 from fuselearn._core import draw_counts
 from fuselearn.datasets import corrupt_labels
-from fuselearn.ensembles import samme
-from fuselearn.ensembles.ensemble import guessing_error
-from fuselearn.ensembles.kfhe import OutOfBagVotes
 from fuselearn.fusion import KalmanFilter
 from fuselearn.multilabel import PCTForestClassifier
 from reproduction.experiments import KFHE_DATASETS
@@ -38,28 +34,10 @@ LABEL_SETS = ("flags_ml", "emotions", "birds", "scene", "yeast")
 Labels = npt.NDArray[np.int64]
 
 
-class ResettingWeights(samme.SAMMEWeights):
-    """The weights of SAMME, which are reset if out-of-bag votes are no better than guessing under them."""
-
-    def __init__(self, problem: Any, **options: Any) -> None:
-        super().__init__(problem, **options)
-        self.votes = OutOfBagVotes(self.classes, np.bincount(self.classes, self.initial))
-
-    def update(self, error: float) -> tuple[float, bool]:
-        """Count the votes of the classifier measured last; reset the weights, or raise those of wrong samples."""
-        self.votes.add(np.where(self.wrong, -1, self.classes), self.counts == 0)
-        is_lost = self.weights @ self.votes.losses() >= guessing_error(self.n_classes)
-        alpha, was_reset = super().update(error)
-        if is_lost:
-            self.reset()
-        return alpha, was_reset or is_lost
-
-
 def run_samme(X: Any, y: Labels, new: Any, seed: int, *, resets: bool) -> Labels:
     """Train SAMME, and return the classes of new samples."""
-    weights = ResettingWeights if resets else samme.SAMMEWeights
-    with patch.object(samme, "SAMMEWeights", weights):
-        predicted: Labels = SAMMEClassifier(n_estimators=N_TREES, random_state=seed).fit(X, y).predict(new)
+    model = SAMMEClassifier(n_estimators=N_TREES, reset="out-of-bag" if resets else "training", random_state=seed)
+    predicted: Labels = model.fit(X, y).predict(new)
     return predicted
 
 
