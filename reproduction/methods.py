@@ -232,12 +232,12 @@ LABELS: Mapping[str, Method] = {
         _paper_chains, "the vote of 100 classifier chains on samples of twice the size and half the features"
     ),
     "ECC (trees)": Method(
-        partial(multilabel.EnsembleOfChainsClassifier, UNPRUNED_TREE),
-        "25 chains of unpruned trees on bootstrap samples",
+        partial(multilabel.EnsembleOfChainsClassifier, UNPRUNED_TREE, 10),
+        "10 chains of unpruned trees on bootstrap samples",
     ),
     "EBR (trees)": Method(
-        partial(multilabel.EnsembleOfBinaryRelevanceClassifier, UNPRUNED_TREE),
-        "25 times one unpruned tree per label, on bootstrap samples",
+        partial(multilabel.EnsembleOfBinaryRelevanceClassifier, UNPRUNED_TREE, 10),
+        "10 times one unpruned tree per label, on bootstrap samples",
     ),
     "CC": Method(multilabel.ChainClassifier, "one chain of SVMs in the order of the labels"),
     "HOMER-B": Method(partial(multilabel.HOMERClassifier, **AS_PUBLISHED), "one HOMER with balanced clusters"),
