@@ -59,8 +59,8 @@ def test_it_is_chosen_if_memory_is_small_and_says_what_it_does(table, tmp_path, 
     tree = fuselearn.load(tmp_path / "m.fuse")[-1][1].tree_
     assert tree.nodes["count"].min() >= 30
     assert "part by part" not in run(*given, "--in-memory").output
-    run(*given, "--set", "estimator__min_samples_leaf=7")
-    assert fuselearn.load(tmp_path / "m.fuse")[-1].estimator.min_samples_leaf == 7
+    run(*given, "--set", "min_samples_leaf=7")
+    assert fuselearn.load(tmp_path / "m.fuse")[-1].min_samples_leaf == 7
     about = json.loads(run(*given, "--json").stdout)
     assert (about["rows"], about["columns"], about["classes"], about["left_out"]) == (600, 4, 2, ["customer"])
 

@@ -70,6 +70,7 @@ OPTIMIZED = {
     "hamming_loss": "hamming",
     "accuracy": "subset",
     **dict.fromkeys(("micro_f1", "micro_precision", "micro_recall", "micro_jaccard"), "micro_f1"),
+    **dict.fromkeys(("example_f1", "example_precision", "example_recall", "example_jaccard"), "example_f1"),
     **dict.fromkeys(("one_error", "coverage", "ranking_loss", "label_ranking_average_precision"), "ranking"),
 }
 """What `FusedMultilabelClassifier` optimizes for a score, if not macro F1."""

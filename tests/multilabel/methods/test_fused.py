@@ -22,6 +22,7 @@ from fuselearn.multilabel import (
 )
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
+    ExpectedF1,
     FixedThreshold,
     KnownSets,
     MacroF1Thresholds,
@@ -34,6 +35,7 @@ DEFAULT = ["e-homer", "kfhe-homer", "forest", "extra-trees"]
 RULES = {
     "macro_f1": MacroF1Thresholds,
     "micro_f1": MicroF1Threshold,
+    "example_f1": ExpectedF1,
     "hamming": FixedThreshold,
     "subset": KnownSets,
     "ranking": CardinalityThreshold,
@@ -131,7 +133,8 @@ class TestRules:
         X, Y = labelled
         model = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X, Y)
         assert type(model.rule_) is RULES[optimize]
-        expected = RULES[optimize]().fit(model.held_out_proba_, Y)
+        settings = {"empty": 0.0} if optimize == "example_f1" else {}
+        expected = RULES[optimize](**settings).fit(model.held_out_proba_, Y)
         np.testing.assert_array_equal(model.predict(X), expected(model.predict_proba(X)))
 
     @pytest.mark.parametrize("optimize", RULES)
@@ -154,6 +157,7 @@ class TestRules:
         expected = {
             "macro_f1": np.mean([f1_score(a, b) for a, b in zip(truth.T, labels.T, strict=True)]),
             "micro_f1": 2 * (labels & truth).sum() / (labels.sum() + truth.sum()),
+            "example_f1": np.mean([f1_score(a, b, zero_division=0) for a, b in zip(truth, labels, strict=True)]),
             "hamming": right.mean(),
             "subset": right.all(axis=1).mean(),
             "ranking": label_ranking_average_precision_score(truth, model.predict_proba(new)),
@@ -164,6 +168,7 @@ class TestRules:
         single = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X[::2], Y[::2, :1])
         found, one = single.predict(new), truth[:, :1]
         alone = {"hamming": (found == one).mean(), "subset": (found == one).mean(), "ranking": 1.0}
+        alone["example_f1"] = (found & one).mean()
         assert single.score(new, one) == pytest.approx(alone.get(optimize, f1_score(one, found)))
 
     def test_a_rule_of_ones_own(self, labelled):

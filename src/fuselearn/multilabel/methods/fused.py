@@ -30,6 +30,7 @@ from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, find_cons
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     DecisionRule,
+    ExpectedF1,
     FixedThreshold,
     KnownSets,
     MacroF1Thresholds,
@@ -52,6 +53,7 @@ SVM_MEMBERS = ("e-homer", "kfhe-homer")
 RULES: Mapping[str, DecisionRule] = {
     "macro_f1": MacroF1Thresholds(noise_rate="auto"),
     "micro_f1": MicroF1Threshold("auto"),
+    "example_f1": ExpectedF1(empty=0.0),
     "hamming": FixedThreshold(),
     "subset": KnownSets(),
     "ranking": CardinalityThreshold("auto"),
@@ -59,11 +61,12 @@ RULES: Mapping[str, DecisionRule] = {
 MEASURES: Mapping[str, Callable[..., float]] = {
     "macro_f1": partial(f1_score, average="macro", zero_division=0.0),
     "micro_f1": partial(f1_score, average="micro", zero_division=0.0),
+    "example_f1": partial(f1_score, average="samples", zero_division=0.0),
     "hamming": lambda *labels, **weights: 1.0 - hamming_loss(*labels, **weights),
     "subset": accuracy_score,
     "ranking": label_ranking_average_precision_score,
 }
-"""What ``score`` returns; those of the first four compare labels, the last one ranks probabilities."""
+"""What ``score`` returns; the last one ranks probabilities."""
 
 
 def train_fused(
@@ -235,6 +238,7 @@ class FusedMultilabelClassifier(MultilabelBase):
     "macro_f1"    a threshold per label with the best expected F1, nearer to a common one if the label is rare
                   (``MacroF1Thresholds(noise_rate="auto")``)
     "micro_f1"    the threshold with the best micro F1 (``MicroF1Threshold("auto")``)
+    "example_f1"  for each sample the labels with the largest expected F1, at least one (``ExpectedF1(empty=0.0)``)
     "hamming"     0.5, since the probabilities are calibrated
     "subset"      the most probable label set of training (``KnownSets``)
     "ranking"     the probabilities count; labels are above the threshold of ``CardinalityThreshold``
@@ -255,7 +259,7 @@ class FusedMultilabelClassifier(MultilabelBase):
         whose time grows faster than the square of the number of samples and which take no missing values: they are
         trained on 5,000 of more samples, in which labels are as frequent as in all, and on medians in place of missing
         values, with a feature that says where. A warning and ``notes_`` say so.
-    optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}, default="macro_f1"
+    optimize : {"macro_f1", "micro_f1", "example_f1", "hamming", "subset", "ranking"}, default="macro_f1"
         Measure that the rule optimizes.
     n_estimators : int, default=25
         HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have four times as many trees.
@@ -370,7 +374,7 @@ class FusedMultilabelClassifier(MultilabelBase):
 
         Parameters
         ----------
-        optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}
+        optimize : {"macro_f1", "micro_f1", "example_f1", "hamming", "subset", "ranking"}
         X, y, sample_weight
             The training data.
 
@@ -397,8 +401,9 @@ class FusedMultilabelClassifier(MultilabelBase):
         Returns
         -------
         float
-            Macro F1 or micro F1, as scikit-learn computes it with ``zero_division=0``; one minus the Hamming loss; the
-            fraction of samples all of whose labels are right; or label ranking average precision.
+            Macro F1, micro F1 or the mean F1 of the samples, as scikit-learn computes it with ``zero_division=0``; one
+            minus the Hamming loss; the fraction of samples all of whose labels are right; or label ranking average
+            precision.
         """
         check_is_fitted(self)
         Y: Any = self._check_labels(y, count_rows(X))
