@@ -48,8 +48,9 @@ _HOMER = Suite(
     "kfhe-homer",
     HOMER_DATASETS,
     (
-        "KFHE-HOMER", "E-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT", "AdaBoost.MH",
-        "RF", "RF (cardinality)", "RF (label thresholds)", "BR-RF", "BR-RF (cardinality)", "BR-RF (label thresholds)",
+        "KFHE-HOMER", "E-HOMER", "E-HOMER (mean)", "ML-KFHE-CC", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT",
+        "AdaBoost.MH", "RF", "RF (cardinality)", "RF (label thresholds)", "BR-RF", "BR-RF (cardinality)",
+        "BR-RF (label thresholds)",
     ),
     repeats=2,
     folds=5,
@@ -63,7 +64,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         dataclasses.replace(
             _KFHE,
             name="kfhe-settings",
-            methods=("KFHE (2018)", "KFHE-l", "KFHE (printed)", "KFHE (printed, pruned)", "KFHE-l (printed)"),
+            methods=("KFHE (2018)", "KFHE-l", "KFHE (printed)", "KFHE pruned (printed)", "KFHE-l (printed)"),
             repeats=3,
         ),
         KFHE,

@@ -93,6 +93,7 @@ def make_page(
         sizes=_size_lines(run),
         scores=_mean_score_lines(run),
         steps=_step_lines(run, per_repeat, per_repeat_version),
+        as_printed=run.as_printed().itertuples(),
         chance=None if per_repeat is None else run.chance(Reproduction(per_repeat)),
         claims=claims,
         verdicts=verdicts,
