@@ -48,8 +48,9 @@ _HOMER = Suite(
     "kfhe-homer",
     HOMER_DATASETS,
     (
-        "KFHE-HOMER", "E-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT", "AdaBoost.MH",
-        "RF", "RF (cardinality)", "RF (label thresholds)", "BR-RF", "BR-RF (cardinality)", "BR-RF (label thresholds)",
+        "KFHE-HOMER", "E-HOMER", "E-HOMER (mean)", "ML-KFHE-CC", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT",
+        "AdaBoost.MH", "RF", "RF (cardinality)", "RF (label thresholds)", "BR-RF", "BR-RF (cardinality)",
+        "BR-RF (label thresholds)",
     ),
     repeats=2,
     folds=5,
