@@ -44,7 +44,7 @@ def list_tables() -> Iterator[tuple[str, Any, Any]]:
 
 def list_members(seed: int) -> Members:
     """Return the default members."""
-    return [(one.name, one.estimator) for one in default_members(pick(50, 5), seed, MOST_SAMPLES)]
+    return [(one.name, one.estimator) for one in default_members(pick(50, 5), seed)]
 
 
 def list_more_members(seed: int) -> Members:

@@ -134,7 +134,7 @@ def train_members(name: str, level: float, n_estimators: int) -> list[Case]:
             X, noisy = table.iloc[train], corrupt_labels(y[train], level, random_state=fold)
             inner = deal_splits(noisy, 4, np.random.default_rng(fold))
             output = Classes(np.arange(y.max() + 1)).probabilities
-            members = default_members(n_estimators, fold, len(X))
+            members = default_members(n_estimators, fold)
             held_out = [
                 average_held_out([predict_outside(one, X, noisy, output, *split) for split in inner], inner, len(X))
                 for one in members

@@ -6,15 +6,50 @@ Why bagging wants deep trees and boosting shallow ones.
 """
 
 # %%
-# Trees of growing depth, alone, bagged and boosted
-# -------------------------------------------------
-# ``compare_bias_variance`` trains each model on fresh samples of a known problem and splits its error.
+# Models as darts
+# ---------------
+# Each dart is a regressor that is trained on a fresh sample of the same problem; how far right and how far up it hits
+# are its errors at two points. Bias is how far the mean of all darts, the cross, is from the center of the target.
+# Variance is how far the darts are from their mean.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.tree import DecisionTreeRegressor
 
-from fuselearn import BaggedClassifier, CARTClassifier, SAMMEClassifier
+from fuselearn import BaggedClassifier, BaggedRegressor, CARTClassifier, SAMMEClassifier
 from fuselearn.diagnosis import compare_bias_variance
+
+POINTS = np.array([0.8, 3.9])
+
+
+def throw(model, rng):
+    x = rng.uniform(0, 6, 80)
+    model.fit(x[:, None], np.sin(2 * x) + rng.normal(scale=0.5, size=80))
+    return model.predict(POINTS[:, None]) - np.sin(2 * POINTS)
+
+
+players = {
+    "shallow tree:\nbias and variance": DecisionTreeRegressor(max_depth=2),
+    "30 bagged shallow trees:\nbias": BaggedRegressor(DecisionTreeRegressor(max_depth=2), 30, random_state=0),
+    "full tree:\nvariance": DecisionTreeRegressor(random_state=0),
+    "30 bagged full trees:\nlittle of both": BaggedRegressor(DecisionTreeRegressor(), 30, random_state=0),
+}
+rng = np.random.default_rng(0)
+figure, axes = plt.subplots(1, 4, figsize=(9, 2.8), sharex=True, sharey=True, layout="constrained")
+for ax, (name, model) in zip(axes, players.items(), strict=True):
+    darts = np.array([throw(model, rng) for _ in range(60)])
+    for radius in (0.4, 0.8, 1.2, 1.6):
+        ax.add_patch(plt.Circle((0, 0), radius, fill=False, color="0.8"))
+    ax.scatter(*darts.T, s=8, color="#0072b2")
+    ax.plot(*darts.mean(axis=0), "X", color="#d55e00", markeredgecolor="white", markersize=10)
+    ax.set(title=name, aspect="equal", xlim=(-1.8, 1.8), ylim=(-1.8, 1.8), xticks=[], yticks=[])
+    squared_bias, variance = (darts.mean(axis=0) ** 2).mean(), darts.var(axis=0).mean()
+    print(f"{name.partition(':')[0]:24} squared bias {squared_bias:.2f}  variance {variance:.2f}")
+
+# %%
+# Trees of growing depth, alone, bagged and boosted
+# -------------------------------------------------
+# ``compare_bias_variance`` trains each model on fresh samples of a known problem and splits its error.
 
 
 def draw(rng):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuselearn.lab import ResultStore, RunError, Suite, run_suite, summarize, write_report
-from reproduction import homer, kfhe, robust
+from reproduction import homer, kfhe, robust, study
 from reproduction.experiments import EXPERIMENTS
 from reproduction.methods import make_methods
 from reproduction.pages import beside
@@ -105,7 +105,8 @@ def _write_files(store: ResultStore, suite: Suite, path: Path) -> Path:
     """Write the files that the pages are made from."""
     results = store.results(suite.name)
     summarize(store, suite.name).round(6).to_csv(path, index=False, lineterminator="\n")
-    folds = results[["dataset", "method", "repeat", "fold", "macro_f1"]].round({"macro_f1": 6})
+    measures = list(study.MEASURES) if suite.task == "multilabel" else ["macro_f1"]
+    folds = results[["dataset", "method", "repeat", "fold", *measures]].round(dict.fromkeys(measures, 6))
     folds.to_csv(beside(path, "folds"), index=False, lineterminator="\n")
     costs = {
         "suite": suite.definition(),
@@ -120,6 +121,8 @@ def write_page(chosen: Namespace, summaries: Sequence[Path]) -> Path:
     """Write the page of an experiment from the summaries of its runs."""
     if chosen.experiment.startswith("robust"):
         return robust.write_page(summaries, chosen.page)
+    if chosen.experiment == "multilabel-study":
+        return study.write_page(summaries, chosen.page)
     if len(summaries) > 1:
         raise ValueError(f"The page of {chosen.experiment} is made from one summary; got {len(summaries)}.")
     (summary,) = summaries

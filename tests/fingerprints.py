@@ -40,8 +40,9 @@ OTHERS = {
     "sklearn.naive_bayes": ("GaussianNB",),
     "sklearn.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
-LISTS = {  # of members, by the names that expressions have for them
-    "MEMBERS": "[('kfhe', KFHEClassifier(n_estimators=5, random_state=0)), ('bayes', GaussianNB()),"
+LISTS = {  # of members, and a tree, by the names that expressions have for them
+    "UNPRUNED": "CARTClassifier(complexity=None)",
+    "MEMBERS": "[('kfhe', KFHEClassifier(UNPRUNED, 5, reset='training', random_state=0)), ('bayes', GaussianNB()),"
     " ('svm', SVMClassifier(kernel='linear', random_state=0)), ('forest', ForestClassifier(9, random_state=0))]",
     "REGRESSORS": "[('stump', CARTRegressor(max_depth=1)), ('tree', CARTRegressor(max_depth=4)),"
     " ('bag', BaggedRegressor(CARTRegressor(max_depth=3), n_estimators=3, random_state=0))]",
@@ -207,9 +208,10 @@ CASES = [
         CARTClassifier(complexity=None, min_samples_split=2, min_samples_leaf=1, max_depth=None)
         CARTClassifier(complexity=None, max_features='sqrt')
         CARTClassifier(complexity=None, splitter='random')
+        KFHEClassifier(UNPRUNED, reset='training')
         KFHEClassifier()
         ForestClassifier()
-        DiskEnsemble(KFHEClassifier(n_estimators=3, sampling='poisson', random_state=0))
+        DiskEnsemble(KFHEClassifier(UNPRUNED, n_estimators=3, sampling='poisson', reset='training', random_state=0))
         LogitBoostClassifier(n_estimators=50, max_depth=1, learning_rate=0.5)
         LogitBoostClassifier(n_estimators=3)
     """),
@@ -480,8 +482,10 @@ def take_fingerprint(expression: str, table: str) -> dict[str, Any]:
     try:
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
-            lists = {name: eval(text, _names()) for name, text in LISTS.items() if name in expression}
-            made = eval(expression, {**_names(), **lists, **given})
+            named = dict(given)
+            for name, text in LISTS.items():
+                named[name] = eval(text, {**_names(), **named})
+            made = eval(expression, {**_names(), **named})
             if hasattr(made, "split"):
                 made = np.concatenate([test for _, test in made.split(X_train, y_train)])
             if not hasattr(made, "fit"):

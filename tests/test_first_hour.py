@@ -62,7 +62,7 @@ MISTAKES = {
     "missing values for an SVM": (
         lambda: SVMClassifier().fit(with_gap(X), y),
         "Input X contains NaN, which support vector machines cannot take. Fill in missing values, for example by "
-        "sklearn.impute.SimpleImputer in a pipeline, or use trees, which take them: KFHEClassifier or ForestClassifier",
+        "sklearn.impute.SimpleImputer in a pipeline, or use what takes them: SVMClassifier(impute=True)",
     ),
     "missing values for HOMER": (
         lambda: HOMERClassifier().fit(with_gap(X_LABELS), Y),
@@ -174,7 +174,7 @@ MISTAKES = {
     ),
     "a misspelled rule": (
         lambda: HOMERClassifier(decision="perlabel").fit(X_LABELS, Y),
-        "or 'expected_f1', not 'perlabel'. Did you mean 'per_label'?",
+        "or a DecisionRule, not 'perlabel'. Did you mean 'per_label'?",
     ),
     "a misspelled parameter": (lambda: KFHEClassifier().set_params(n_estimator=3), "'n_estimators', 'n_jobs'"),
     "fewer than no members": (
@@ -248,7 +248,9 @@ def test_a_pickle_is_not_loaded(tmp_path):
 COMMANDS = {
     "train plants.csv -o a.fuse -t specis": "has no column 'specis' to use as the target; did you mean 'species'?",
     "train plants.csv -o a.fuse": "does not define a target: name it, or the label columns. The columns are",
-    "train plants.csv -o a.fuse -t species -m kfe": "'kfe' is not one of 'kfhe', 'fused', ",
+    "train plants.csv -o a.fuse -t species -m kfe": "--method must be one of kfhe, fused,",
+    "train plants.csv -o b.fuse -t species -m kfe": "cart, svm, not kfe. Did you mean 'kfhe'?",
+    "compare plants.csv -t species -m kfe": "such as lightgbm:LGBMClassifier; got 'kfe'. Did you mean 'kfhe'?",
     "train plants.xls -o a.fuse -t species": "has an unknown extension; .csv, .tsv, .arff (also with .gz) and .parquet",
     "train nothing.csv -o a.fuse -t species": "There is no file nothing.csv.",
     "predict plants.csv model.fuse": "plants.csv cannot be read. It is not a model file, or it is damaged.",

@@ -1,7 +1,7 @@
-"""The numbers printed in the KFHE and KFHE-HOMER papers.
+"""The numbers that papers print: those of KFHE and KFHE-HOMER, and of a study of multi-label methods.
 
 Scores are tidy tables with the columns used throughout the lab: dataset, noise (the fraction of
-corrupted training labels), method and score (mean macro F1).
+corrupted training labels), method and score (mean macro F1). The study has a column per measure instead.
 
 References
 ----------
@@ -10,6 +10,9 @@ Multi-class Ensemble Classification Using Kalman Filters", arXiv:1807.11429v1, 2
 
 A. Pakrashi and B. Mac Namee, "KFHE-HOMER: A multi-label ensemble classification algorithm
 exploiting sensor fusion properties of the Kalman filter", arXiv:1904.10552, 2019.
+
+J. Bogatinovski, L. Todorovski, S. Džeroski and D. Kocev, "Comprehensive comparative study of multi-label
+classification methods", Expert Systems with Applications 203, 117215, 2022 (arXiv:2102.07113).
 """
 
 from pathlib import Path
@@ -28,6 +31,7 @@ PUBLISHED = {
     "kfhe_homer_average_ranks": "KFHE-HOMER, Table 3, last line: average rank per method",
     "kfhe_homer_p_values": "KFHE-HOMER, Table 4: p-values of all pairs of methods, as printed",
     "kfhe_homer_wins": "KFHE-HOMER, Table 4: wins, ties and losses of all pairs of methods",
+    "multilabel_study": "28 methods on the study's datasets that the KFHE-HOMER paper has, too, by six measures",
 }
 """The tables for `load_published`, and their place in the papers."""
 

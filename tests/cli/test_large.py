@@ -45,8 +45,8 @@ def test_the_model_is_that_of_training_in_memory(table, tmp_path, method):
 
 
 def test_it_is_chosen_if_memory_is_small_and_says_what_it_does(table, tmp_path, monkeypatch):
-    given = ["train", tmp_path / "big.parquet", "-t", "churned", "--set", "n_estimators=2", "-j", 1, "--force"]
-    given += ["-o", tmp_path / "m.fuse"]
+    given = ["train", tmp_path / "big.parquet", "-t", "churned", "-m", "forest", "-j", 1, "--force"]
+    given += ["--set", "n_estimators=2", "-o", tmp_path / "m.fuse"]
     assert "part by part" not in run(*given).output
     monkeypatch.setattr(large, "memory_size", lambda: 50_000)
     monkeypatch.setattr(large, "SMALLEST_LEAF", 0.05)
@@ -59,8 +59,8 @@ def test_it_is_chosen_if_memory_is_small_and_says_what_it_does(table, tmp_path, 
     tree = fuselearn.load(tmp_path / "m.fuse")[-1][1].tree_
     assert tree.nodes["count"].min() >= 30
     assert "part by part" not in run(*given, "--in-memory").output
-    run(*given, "--set", "estimator__min_samples_leaf=7")
-    assert fuselearn.load(tmp_path / "m.fuse")[-1].estimator.min_samples_leaf == 7
+    run(*given, "--set", "min_samples_leaf=7")
+    assert fuselearn.load(tmp_path / "m.fuse")[-1].min_samples_leaf == 7
     about = json.loads(run(*given, "--json").stdout)
     assert (about["rows"], about["columns"], about["classes"], about["left_out"]) == (600, 4, 2, ["customer"])
 

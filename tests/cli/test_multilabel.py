@@ -127,7 +127,7 @@ def test_compares_methods_and_prints_a_measure_of_labels():
     assert "holds another suite named 'compare-digits'" in other.stderr
 
 
-@pytest.mark.parametrize(("metric", "rule"), [("hamming-loss", "hamming"), ("micro-f1", "micro_f1"), ("auc", None)])
+@pytest.mark.parametrize(("metric", "rule"), [("hamming-loss", "hamming"), ("example-f1", "example_f1"), ("auc", None)])
 def test_fused_optimizes_the_metric(metric, rule):
     given = ["-m", "fused(n_estimators=1)", "-m", "br", "--repeats", 1, "--folds", 2, "-j", 1, "--metric", metric]
     done = run("compare", "digits.csv", "--labels", -3, *given, "--control", "fused(n_estimators=1)", "--fresh")

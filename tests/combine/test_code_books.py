@@ -130,6 +130,13 @@ class TestDistances:
         assert pairwise_distances(code).tolist() == [[0, 2, 3], [2, 0, 3], [3, 3, 0]]
         assert min_distance(code) == 2
 
+    def test_only_bits_of_both_classes_differ(self):
+        assert pairwise_distances(np.array([[-1, 0, 1], [1, -1, -1], [0, 1, 1]])).tolist() == [
+            [0, 2, 0],
+            [2, 0, 2],
+            [0, 2, 0],
+        ]
+
     @pytest.mark.parametrize("n_bits", [2, 3, 4, 5, 6, 7])
     def test_the_bound_holds_for_every_book_of_four_classes(self, n_bits):
         best = max(min_distance(exhaustive_code(4)[:, list(kept)]) for kept in itertools.combinations(range(7), n_bits))
@@ -157,15 +164,13 @@ class TestReading:
     @pytest.mark.parametrize(
         ("code", "problem"),
         [
-            ([[0, 0], [0, 1], [1, 1], [0, 1]], "equal rows, 1 and 3"),
+            ([[0, 0], [0, 1], [1, 1], [0, 1]], "no bit that tells rows 1 and 3 apart"),
             ([[0, 1]], "a row for each of the 4 classes"),
             ([0, 1, 1, 1], "a row for each of the 4 classes"),
             (np.zeros((4, 0)), "a row for each of the 4 classes"),
             (np.zeros((4, 2, 2)), "a row for each of the 4 classes"),
-            ([[0, 2]] * 4, "only 0 and 1, or only -1 and 1"),
-            ([[-1, 0]] * 4, "only 0 and 1, or only -1 and 1"),
-            ([[0.5, np.nan]] * 4, "only 0 and 1, or only -1 and 1"),
-            ([["a", "b"]] * 4, "only 0 and 1, or only -1 and 1"),
+            ([[-1, 0], [1, -1], [-1, 1], [1, 1]], "no bit that tells rows 0 and 2 apart"),
+            *((book * 4, "only 0 and 1, or only -1, 0 and 1") for book in ([[0, 2]], [[0.5, np.nan]], [["a", "b"]])),
         ],
     )
     def test_other_books_are_refused(self, code, problem):
@@ -179,8 +184,9 @@ class TestReading:
         (5, {"n_bits": 2, "kind": "random"}, "n_bits must be at least 3 to tell 5 classes apart"),
         (10, {"n_bits": 3, "kind": "hamming"}, "n_bits must be at least 4"),
         (5, {"n_bits": 16}, "n_bits must be at most 15"),
-        (5, {"n_bits": 9, "kind": "exhaustive"}, "an exhaustive code for 5 classes has 15 bits"),
-        (5, {"kind": "bch"}, "kind must be 'auto' or"),
+        (5, {"n_bits": 9, "kind": "exhaustive"}, "the kind 'exhaustive' for 5 classes has 15 bits"),
+        (5, {"n_bits": 5, "kind": "one-vs-one"}, "the kind 'one-vs-one' for 5 classes has 10 bits; leave n_bits out"),
+        (5, {"kind": "bch"}, "kind must be 'auto', 'exhaustive', 'hamming'"),
         *((5, {"n_restarts": value}, "n_restarts must be") for value in (0, 1.5, "many")),
     ],
 )

@@ -84,7 +84,7 @@ def test_the_fraction_of_wrong_labels_is_estimated_and_corrected_for(rate):
     members = [("near", KNeighborsClassifier(15)), ("bayes", GaussianNB())]
     fused = FusedClassifier(members, random_state=0).fit(X[train], corrupt_labels(y[train], rate, random_state=0))
     assert fused.noise_rate_ == pytest.approx(rate, abs=0.03)
-    assert f"about {fused.noise_rate_:.0%} of the labels seem to be wrong" in fused.describe()
+    assert f"about {fused.noise_rate_:.1%} of the labels seem to be wrong" in fused.describe()
     as_noisy = calibrate(fused.predict_proba(X[test]), 1 / fused._sharpness_)
     gain = brier(as_noisy, y[test]) - brier(fused.predict_proba(X[test]), y[test])
     assert gain > (0.05 if rate == 0.3 else 0.0) if rate else abs(gain) < 0.005
@@ -107,16 +107,16 @@ def test_a_member_without_probabilities_counts_with_its_votes(wine):
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        (Broken(), r"The member 'bad' is left out: it cannot be fitted \(out of order\)."),
-        (Unsure(), r"The member 'bad' is left out: it cannot be fitted \(its probabilities are not finite\)."),
+        (Broken(), r"Members 'bad': left out, since it cannot be fitted \(out of order\)."),
+        (Unsure(), r"Members 'bad': left out, since it cannot be fitted \(its probabilities are not finite\)."),
     ],
 )
 def test_a_member_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
     with pytest.warns(UserWarning, match=sentence):
         fused = FusedClassifier([("bayes", GaussianNB()), ("bad", bad)], random_state=0).fit(*wine)
     assert [report.name for report in fused.members_] == ["bayes"]
-    assert list(fused.left_out_) == ["bad"]
-    assert "bad     left out: it cannot be fitted" in fused.describe()
+    assert list(fused.notes_) == ["bad"]
+    assert "bad     left out, since it cannot be fitted" in fused.describe()
 
 
 def test_if_all_members_fail_so_does_the_fit(wine):
@@ -215,8 +215,11 @@ def test_one_missing_value_keeps_the_svms_and_is_said(wine):
     notes = [line.split("  ")[-1] for line in fused.describe().splitlines() if line.startswith("svm")]
     assert notes == ["missing values imputed"] * 2
     machine = fused.named_estimators_["svm"]
-    assert machine.imputer_.medians_[3] == np.nanmedian(gap[:, 3])
-    assert machine.estimator_.n_features_in_ == X.shape[1] + 1
+    filled, marked = gap.copy(), gap.copy()
+    filled[17, 3] = np.nanmedian(gap[:, 3])
+    marked[0], marked[1] = gap[17], filled[17]
+    np.testing.assert_array_equal(machine.predict_proba(filled[:17]), machine.predict_proba(gap[:17]))
+    assert (machine.predict_proba(marked[:1]) != machine.predict_proba(marked[1:2])).any()  # by the indicator
 
 
 def test_a_value_that_is_missing_in_new_samples_only_gets_a_prediction(wine):
@@ -226,7 +229,7 @@ def test_a_value_that_is_missing_in_new_samples_only_gets_a_prediction(wine):
     gap[::7, 2], medians[::7, 2] = np.nan, np.median(X[:, 2])
     assert np.isfinite(fused.predict_proba(gap)).all()
     machine = fused.named_estimators_["svm"]
-    np.testing.assert_array_equal(machine.predict_proba(gap), machine.estimator_.predict_proba(medians))
+    np.testing.assert_array_equal(machine.predict_proba(gap), machine.predict_proba(medians))
 
 
 def test_medians_are_learned_inside_the_fold(wine):
@@ -343,6 +346,6 @@ def test_a_line_is_printed_after_each_measurement(wine, capsys):
 
 
 def test_the_default_members_are_of_the_size_and_of_the_seed_asked_for(wine):
-    members = {member.name: member.estimator for member in default_members(7, 3, 178)}
+    members = {member.name: member.estimator for member in default_members(7, 3)}
     assert {member.random_state for member in members.values()} == {3}
     assert {member.n_estimators for name, member in members.items() if "svm" not in name} == {7}

@@ -11,13 +11,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.combine import ErrorCorrectingCodeClassifier, make_code
 from fuselearn.combine.code_books import exhaustive_code, min_distance
 from fuselearn.combine.output_codes import class_probabilities, codeword_distances
@@ -198,11 +199,6 @@ class TestCodes:
         assert model.min_distance_ == 2
         assert model.score([[0.0], [1.0], [2.0]], [0, 1, 2]) == 1.0
 
-    def test_one_bit_per_class_is_one_against_the_rest(self):
-        model = ErrorCorrectingCodeClassifier(GaussianNB(), code=np.eye(3)).fit(X, y)
-        scores = np.column_stack([GaussianNB().fit(X, y == c).predict_proba(X)[:, 1] for c in range(3)])
-        np.testing.assert_array_equal(model.predict(X), scores.argmax(axis=1))
-
     def test_rows_of_the_book_follow_the_sorted_classes(self):
         names = np.array(["c", "a", "b"])[y]
         model = ErrorCorrectingCodeClassifier(GaussianNB(), code=[[0, 0], [0, 1], [1, 0]]).fit(X, names)
@@ -225,6 +221,63 @@ class TestCodes:
         model = ErrorCorrectingCodeClassifier(base, code=np.eye(3)).fit(X, y, sample_weight=(y != 2).astype(float))
         assert (model.predict_bits(X)[:, 2] == 0).all()
         assert set(model.predict(X)) == {0, 1}
+
+
+class TestReductions:
+    """One-versus-rest, one-versus-one and nested dichotomies are codes."""
+
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:400] / 16, y[:400]
+
+    @pytest.mark.parametrize("base", [GaussianNB(var_smoothing=1.0), LogisticRegression()])
+    def test_one_versus_rest_is_that_of_scikit_learn(self, base):
+        model = ErrorCorrectingCodeClassifier(base, code="one-vs-rest").fit(self.X[:200], self.y[:200])
+        expected = OneVsRestClassifier(base).fit(self.X[:200], self.y[:200])
+        np.testing.assert_array_equal(model.predict(self.X), expected.predict(self.X))
+        bits = np.column_stack([member.predict_proba(self.X)[:, 1] for member in expected.estimators_])
+        np.testing.assert_allclose(model.predict_bits(self.X), bits)
+
+    @pytest.mark.parametrize("base", [GaussianNB(var_smoothing=1.0), LogisticRegression()])
+    def test_one_versus_one_counts_the_votes_of_scikit_learn(self, base):
+        model = ErrorCorrectingCodeClassifier(base, code="one-vs-one", decoding="hamming")
+        model.fit(self.X[:200], self.y[:200])
+        expected = OneVsOneClassifier(base).fit(self.X[:200], self.y[:200])
+        for bit, member in enumerate(expected.estimators_):
+            np.testing.assert_allclose(model.predict_bits(self.X)[:, bit], member.predict_proba(self.X)[:, 1])
+        votes = np.round(expected.decision_function(self.X))  # what breaks ties is below one half
+        np.testing.assert_array_equal(9 + model.decision_function(self.X), votes)
+        decided = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
+        np.testing.assert_array_equal(model.predict(self.X)[decided], expected.predict(self.X)[decided])
+
+    @pytest.mark.parametrize("base", [None, SVMClassifier(scaling=None, gamma=0.5), KNeighborsClassifier()])
+    def test_a_pair_is_learned_from_its_samples_only(self, base):
+        model = ErrorCorrectingCodeClassifier(base, code="one-vs-one", random_state=0)
+        bits = model.fit(X, y).predict_bits(X)
+        others = model.fit(np.where((y == 2)[:, None], -X, X), y).predict_bits(X)  # no sample of class 0 or 1 differs
+        np.testing.assert_allclose(others[:, 0], bits[:, 0])
+        assert not np.allclose(others[:, 1], bits[:, 1])
+
+    def test_nested_dichotomies_multiply_their_probabilities(self):
+        book = [[1, 0], [-1, 1], [-1, -1]]
+        model = ErrorCorrectingCodeClassifier(LogisticRegression(C=0.1), code=book, decoding="loss").fit(X, y)
+        np.testing.assert_array_equal(model.code_book_, book)
+        first = LogisticRegression(C=0.1).fit(X, y == 0).predict_proba(X)[:, 1]
+        second = LogisticRegression(C=0.1).fit(X[y > 0], y[y > 0] == 1).predict_proba(X)[:, 1]
+        expected = np.column_stack([first, (1 - first) * second, (1 - first) * (1 - second)])
+        np.testing.assert_allclose(model.predict_proba(X), expected, atol=0.01)  # certainty is limited
+
+    @pytest.mark.parametrize("code", ["one-vs-rest", "one-vs-one"])
+    def test_two_classes_are_one_bit(self, code):
+        model = ErrorCorrectingCodeClassifier(GaussianNB(), code=code).fit(X[:100], y[:100])
+        np.testing.assert_allclose(
+            model.predict_proba(X), GaussianNB().fit(X[:100], y[:100]).predict_proba(X), atol=1e-12
+        )
+
+    def test_pairs_without_a_sample_of_positive_weight(self):
+        model = ErrorCorrectingCodeClassifier(GaussianNB(), code="one-vs-one", decoding="hamming")
+        model.fit(X, y, sample_weight=(y == 2).astype(float))
+        assert (model.predict_bits(X) == [0, 1, 1]).all()
+        assert set(model.predict(X)) == {2}
 
 
 class TestLearners:
@@ -272,14 +325,14 @@ class TestLearners:
 @pytest.mark.parametrize(
     ("settings", "error", "match"),
     [
-        ({"code": "bch"}, ValueError, "code must be 'auto', 'exhaustive', 'hamming' or 'random'"),
+        ({"code": "bch"}, ValueError, "code must be 'auto', 'exhaustive', 'hamming', 'random', 'one-vs-rest'"),
         ({"decoding": "euclid"}, ValueError, "decoding must be 'l1', 'hamming' or 'loss'"),
         *(({"n_bits": bad}, (TypeError, ValueError), "n_bits must be") for bad in (0, 2.5, "many", True)),
         ({"n_bits": 1}, ValueError, "n_bits must be at least 2 to tell 3 classes apart, not 1"),
         ({"n_bits": 4}, ValueError, "n_bits must be at most 3"),
-        ({"code": "exhaustive", "n_bits": 2}, ValueError, "n_bits is 2, but an exhaustive code for 3 classes has 3"),
+        ({"code": "exhaustive", "n_bits": 2}, ValueError, "n_bits is 2, but a code of the kind 'exhaustive' for 3"),
         ({"code": np.eye(3), "n_bits": 2}, ValueError, "n_bits is 2, but the given code has 3 bits"),
-        ({"code": [[0, 1], [1, 0], [0, 1]]}, ValueError, "equal rows, 0 and 2"),
+        ({"code": [[0, 1], [1, 0], [0, 1]]}, ValueError, "no bit that tells rows 0 and 2 apart"),
         ({"code": np.eye(4)}, ValueError, r"a row for each of the 3 classes .* not shape \(4, 4\)"),
         *(({"estimator": bad}, TypeError, "must be a classifier or None") for bad in ("tree", LinearRegression(), 3)),
     ],

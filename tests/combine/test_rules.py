@@ -258,7 +258,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("rule", ["vote", "AND", None, 3])
     def test_unknown_rules(self, rule):
-        with pytest.raises(ValueError, match=r"rule must be 'and' or .* or 'max', not"):
+        with pytest.raises(ValueError, match=r"rule must be 'and', .* or 'max', not"):
             combine_scores(self.scores, rule)
 
     @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
+from scipy.special import xlogy
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_multilabel_classification
+from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import log_loss, mean_squared_error
+from sklearn.metrics import log_loss, mean_poisson_deviance, mean_squared_error
 from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -14,7 +17,14 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fuselearn.combine import LinearStackingClassifier, LinearStackingRegressor
-from fuselearn.combine.stacking import SHRINKAGES, LogLoss, SquaredLoss, best_shrinkage, cross_validate_shrinkage
+from fuselearn.combine.stacking import (
+    SHRINKAGES,
+    AbsoluteLoss,
+    LogLoss,
+    SquaredLoss,
+    best_shrinkage,
+    cross_validate_shrinkage,
+)
 from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
 
 NUMBERS = [
@@ -79,6 +89,67 @@ class TestRegressor:
         expected = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, self.y).estimator_weights_
         found = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, 1000 * self.y).estimator_weights_
         np.testing.assert_allclose(found, expected, atol=1e-9)
+
+    @every_constraint
+    @pytest.mark.parametrize("shrinkage", [0.0, 0.3])
+    def test_absolute_error_in_plain_steps(self, constraint, shrinkage):
+        """The optimum of a linear program or, with shrinkage, no worse than the best weights nearby."""
+        cv = KFold(4, shuffle=True, random_state=0)
+        settings = {"loss": "absolute_error", "constraint": constraint, "shrinkage": shrinkage, "cv": cv}
+        weights = LinearStackingRegressor(NUMBERS, **settings).fit(self.X, self.y).estimator_weights_
+        answers = np.stack([cross_val_predict(member, self.X, self.y, cv=cv) for _, member in NUMBERS], axis=1)
+
+        def loss(weights):
+            error = np.abs(self.y - answers @ weights).mean() / self.y.std()
+            return error + shrinkage * ((weights - 1 / 3) ** 2).sum()
+
+        if shrinkage == 0:
+            n, identity = len(self.y), np.eye(len(self.y))
+            program = linprog(
+                np.append(np.zeros(3), np.full(2 * n, 1 / n)),
+                A_eq=np.vstack(
+                    [np.hstack([answers, identity, -identity]), np.append([1.0, 1.0, 1.0], np.zeros(2 * n))]
+                )[: n + (constraint == "simplex")],
+                b_eq=np.append(self.y, 1.0)[: n + (constraint == "simplex")],
+                bounds=[(None if constraint is None else 0, None)] * 3 + [(0, None)] * (2 * n),
+            )
+            assert loss(weights) == pytest.approx(loss(program.x[:3]), rel=1e-5)
+        for first, second in ((0, 1), (1, 2), (2, 0)):
+            step = np.zeros(3)
+            step[[first, second]] = 0.003, -0.003  # keeps the sum
+            if constraint is None or (weights + step >= 0).all():
+                assert loss(weights) <= loss(weights + step) + 1e-6
+
+    @every_constraint
+    def test_a_function_as_loss(self, constraint):
+        settings = {"constraint": constraint, "shrinkage": 0.3}
+        given = LinearStackingRegressor(NUMBERS, loss=lambda y, f: (y - f) ** 2, **settings).fit(self.X, self.y)
+        squared = given.set_params(shrinkage=0.0).fit(self.X, self.y).estimator_weights_
+        expected = LinearStackingRegressor(NUMBERS, constraint=constraint).fit(self.X, self.y).estimator_weights_
+        np.testing.assert_allclose(squared, expected, atol=1e-4)
+        equal = given.set_params(shrinkage=np.inf).fit(self.X, self.y).estimator_weights_
+        np.testing.assert_allclose(equal, 1 / 3)
+
+    def test_the_poisson_deviance_chooses_what_it_measures(self):
+        rng = np.random.default_rng(0)
+        mean = rng.uniform(0.5, 5, 400)
+        table, y = np.column_stack([mean, 3 * mean]), rng.poisson(mean)
+        members = [("right", LinearRegression(), [0]), ("offset", DummyRegressor(), [1])]
+
+        def deviance(y, f):
+            f = np.maximum(f, 1e-3)
+            return 2 * (xlogy(y, y / f) - y + f)
+
+        stack = LinearStackingRegressor(members, loss=deviance, shrinkage="auto").fit(table, y)
+        assert stack.estimator_weights_[0] > 0.9
+        assert mean_poisson_deviance(y, stack.predict(table)) < 1.25
+
+    @pytest.mark.parametrize("function", [lambda y, f: np.mean(y - f), lambda y, f: y - np.inf])
+    def test_a_loss_must_be_one_number_per_sample(self, function):
+        with pytest.raises(ValueError, match="loss must be a function loss"):
+            LinearStackingRegressor(NUMBERS, loss=function).fit(self.X, self.y)
+        with pytest.raises(ValueError, match="loss must be 'squared_error' or 'absolute_error', not 'hinge'"):
+            LinearStackingRegressor(NUMBERS, loss="hinge").fit(self.X, self.y)
 
     def test_a_constant_target(self):
         model = LinearStackingRegressor(NUMBERS).fit(self.X, np.full(442, 3.0))
@@ -264,7 +335,7 @@ def test_the_log_loss_is_scikit_learns():
     assert loss.total(np.array([0.3, 0.7])) / loss.sample_weights.sum() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("kind", [SquaredLoss, LogLoss])
+@pytest.mark.parametrize("kind", [SquaredLoss, AbsoluteLoss, LogLoss])
 def test_weights_count_by_their_proportions(kind):
     rng = np.random.default_rng(0)
     table, sample_weights = rng.random((30, 3)), rng.random(30)

@@ -331,7 +331,7 @@ class TestFused:
         splits = _halves(np.arange(150))
         audit = audit_labels(X, y, cv=splits, random_state=0)
         seed = int(np.random.default_rng(0).integers(2**31, size=(1,))[0])
-        members = [(m.name, m.estimator) for m in default_members(50, seed, len(X)) if m.name in MEMBERS]
+        members = [(m.name, m.estimator) for m in default_members(50, seed) if m.name in MEMBERS]
         fused = FusedClassifier(members, cv=splits, random_state=seed).fit(X, y)
         np.testing.assert_array_equal(audit.probabilities, fused.held_out_proba_)
         assert [name for name, _ in members] == ["forest_leaf3", "extra_trees_leaf3", "svm"]

@@ -198,6 +198,15 @@ def test_samples_without_a_rare_class():
     assert model.predict_proba(rows).shape == (30, 2)
 
 
+def test_stages_of_regression_are_ensembles_of_fewer_members():
+    settings = {"max_features": 0.5, "random_state": 0}
+    stages = list(BaggedRegressor(n_estimators=4, **settings).fit(X, X[:, 0]).staged_predict(X))
+    for number, stage in enumerate(stages, start=1):
+        fewer = BaggedRegressor(n_estimators=number, **settings).fit(X, X[:, 0])
+        np.testing.assert_allclose(stage, fewer.predict(X))
+    assert len(stages) == 4
+
+
 class TestOutOfBagScores:
     def test_any_metric(self):
         model = BaggedClassifier(n_estimators=60, oob_score=balanced_accuracy_score, random_state=0).fit(X, y)

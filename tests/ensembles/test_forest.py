@@ -1,10 +1,13 @@
 """Forests: what they are made of, their agreement with bagging, and with scikit-learn's forests."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_wine, make_classification
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import BaggedClassifier, CARTClassifier, ForestClassifier
 
@@ -23,6 +26,34 @@ def test_the_forest_predicts_the_mean_of_its_trees():
     mean = np.mean([tree.predict_proba(X) for tree in forest], axis=0)
     np.testing.assert_allclose(forest.predict_proba(X), mean, atol=1e-12)
     assert {type(tree) for tree in forest} == {CARTClassifier}
+
+
+def test_a_forest_by_majority_vote():
+    forest = ForestClassifier(7, min_samples_leaf=8, vote="class", random_state=0).fit(X, y)
+    votes = np.mean([np.eye(3)[tree.predict(X)] for tree in forest], axis=0)
+    np.testing.assert_allclose(forest.predict_proba(X), votes, atol=1e-12)
+    with pytest.raises(ValueError, match="vote must be 'class' or 'probability'"):
+        ForestClassifier(vote="soft").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(ForestClassifier, min_samples_leaf=8),
+        partial(ForestClassifier, splitter="random", vote="class"),
+        partial(BaggedClassifier, max_features=0.5),
+        partial(BaggedClassifier, GaussianNB(), vote="probability", n_jobs=2),
+    ],
+)
+def test_stages_are_ensembles_of_fewer_members(make):
+    model = make(n_estimators=5, random_state=0).fit(X[::2], y[::2])
+    scores, classes = list(model.staged_predict_proba(X)), list(model.staged_predict(X))
+    assert len(scores) == len(classes) == len(model)
+    grown = make(n_estimators=1, warm_start=True, random_state=0)
+    for number in range(1, 6):
+        grown.set_params(n_estimators=number).fit(X[::2], y[::2])
+        np.testing.assert_allclose(scores[number - 1], grown.predict_proba(X), atol=1e-12)
+        np.testing.assert_array_equal(classes[number - 1], grown.predict(X))
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])

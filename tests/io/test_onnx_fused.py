@@ -28,7 +28,7 @@ ALL_COUNT = 100.0  # a tolerance with which every member has a weight
 
 def test_default_members_in_all_opsets_and_precisions():
     model = FusedClassifier(n_estimators=5, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
-    assert len(model.estimators_) == len(default_members(5, 0, 100))
+    assert len(model.estimators_) == len(default_members(5, 0))
     compare(model, SAMPLES)
     for opset in (13, 21):
         compare(model, SAMPLES[:500], exported=to_onnx(model, target_opset=opset))
@@ -48,7 +48,7 @@ def test_members_with_weights_and_exponents_of_their_own():
     """Not all default members count here."""
     wine = load_wine(return_X_y=True)
     model = FusedClassifier(n_estimators=5, random_state=0).fit(*wine)
-    assert len(model.estimators_) < len(default_members(5, 0, 100))
+    assert len(model.estimators_) < len(default_members(5, 0))
     assert len(np.unique(model._exponents_)) > 1
     compare(model, wine[0])
 

@@ -40,6 +40,7 @@ MODELS = {
     "logitboost": LogitBoostClassifier(n_estimators=5),
     "bagging": BaggedClassifier(n_estimators=30, random_state=0),
     "forest": ForestClassifier(n_estimators=30, random_state=0),
+    "forest, votes": ForestClassifier(n_estimators=30, vote="class", random_state=0),
     "bagging, probabilities of some columns": BaggedClassifier(
         n_estimators=30, vote="probability", max_features=0.5, random_state=0
     ),
@@ -120,6 +121,8 @@ class TestNumbers:
     def test_codes_and_decodings(self, decoding):
         X, y, samples = make_numbers()
         compare(ErrorCorrectingCodeClassifier(code=[[0], [1]], decoding=decoding).fit(X, y > 1), samples)
+        for code in ("one-vs-rest", "one-vs-one"):
+            compare(ErrorCorrectingCodeClassifier(code=code, decoding=decoding).fit(X, y), samples)
         X, y = load_digits(return_X_y=True)
         samples = np.random.default_rng(0).permuted(X, axis=0)
         for code in ("random", "hamming", make_code(10, 12, random_state=0)):

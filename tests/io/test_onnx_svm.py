@@ -75,7 +75,8 @@ def test_ensembles_and_their_members():
     compare(bagged.estimators_[0], SAMPLES)
     compare(bagged, SAMPLES)
     compare(KFHEClassifier(SVMClassifier(kernel="linear"), n_estimators=3, random_state=0).fit(X, Y), SAMPLES)
-    compare(ErrorCorrectingCodeClassifier(SVMClassifier(), random_state=0).fit(X, Y), SAMPLES)
+    for code in ("auto", "one-vs-one"):
+        compare(ErrorCorrectingCodeClassifier(SVMClassifier(), code=code, random_state=0).fit(X, Y), SAMPLES)
 
 
 def test_other_opsets_and_a_pipeline():

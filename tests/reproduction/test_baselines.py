@@ -8,10 +8,12 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import hamming_loss
 
+from fuselearn.datasets import make_digit_pairs
 from reproduction import baselines
 from reproduction.experiments import EXPERIMENTS
-from reproduction.methods import make_methods
+from reproduction.methods import LABELS, make_methods
 
 
 @pytest.fixture
@@ -117,6 +119,18 @@ def test_an_experiment_s_methods_are_there(name):
     assert set(suite.methods) <= set(methods)
     installed = [method for method in suite.methods if not method.startswith(("CatBoost", "XGBoost", "Clean", "Light"))]
     assert set(installed) <= set(make_methods(installed, methods))
+
+
+def test_ml_kfhe_cc_fuses_chains_in_random_orders():
+    X, Y = make_digit_pairs(300, random_state=0)
+    model = LABELS["ML-KFHE-CC"].make()
+    assert model.n_estimators == 100, "and the first one"
+    model.set_params(n_estimators=8, random_state=0).fit(X[:150], Y[:150])
+    assert len({tuple(chain.order_) for chain in model.estimators_}) == len(model.estimators_) == 9
+    fused, first = model.predict(X[150:]), model.estimators_[0].predict(X[150:])
+    assert hamming_loss(Y[150:], fused) < hamming_loss(Y[150:], first)
+    again = LABELS["ML-KFHE-CC"].make().set_params(n_estimators=8, random_state=0).fit(X[:150], Y[:150])
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_a_baseline_without_its_package_says_so(monkeypatch):

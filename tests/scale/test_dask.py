@@ -26,7 +26,7 @@ BY_CLASS = {"a": 3, "b": 1, "c": 1}
 ESTIMATORS = [
     BaggedClassifier(max_features=3, vote="probability", max_samples=0.7, **SMALL),
     BaggedClassifier(CARTClassifier(max_bins=7, max_features=2), class_weight="balanced", **SMALL),
-    ForestClassifier(splitter="random", class_weight=BY_CLASS, **SMALL),
+    ForestClassifier(splitter="random", vote="class", class_weight=BY_CLASS, **SMALL),
     SAMMEClassifier(CARTClassifier(max_depth=2), class_weight="balanced", **SMALL),
     KFHEClassifier(weighting="linear", vote="probability", **SMALL),
     KFHEClassifier(weighting="symmetric", **SMALL),

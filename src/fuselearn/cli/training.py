@@ -156,14 +156,15 @@ def _check_method(method: str | None, data: Dataset, holdout: float, jobs: int, 
     """Return the method to train, and say which if none is named."""
     from joblib import effective_n_jobs
 
-    from fuselearn._messages import format_seconds
+    from fuselearn._messages import did_you_mean, format_seconds
     from fuselearn.lab.methods import METHODS, estimate_fused_seconds
 
     known = [name for name, path in METHODS[data.task].items() if path.startswith("fuselearn.")]
     if method is not None:
         if method not in known:
             kind = "several labels per sample" if data.task == "multilabel" else "one class per sample"
-            leave(f"The samples have {kind}; --method must be one of {', '.join(known)}, not {method}.")
+            hint = did_you_mean(method, known)
+            leave(f"The samples have {kind}; --method must be one of {', '.join(known)}, not {method}.{hint}")
         return method
     if data.task == "multilabel":
         return "fused"

@@ -3,6 +3,8 @@
 A code book has one row, the *codeword*, per class, and one column per bit. Each bit splits the classes into two groups
 and is learned by a classifier of its own. Useful books have distinct rows, and no column that is constant (nothing to
 learn) or equal or complementary to another one (the same problem twice, with the same errors).
+
+A book holds 0 and 1. A ternary book holds -1 and 1 instead, and 0 where a class takes no part in a bit.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from fuselearn._parameters import check_choice, check_whole_number, make_generat
 
 CodeBook = npt.NDArray[np.int8]
 
-KINDS = ("auto", "exhaustive", "hamming", "random")
+KINDS = ("auto", "exhaustive", "hamming", "random", "one-vs-rest", "one-vs-one")
 BITS_PER_DOUBLING = 10
 MOST_EXHAUSTIVE_CLASSES = 13
 MOST_SWEEPS = 20
@@ -50,10 +52,11 @@ def make_code(
     n_bits : int, optional
         From ceil(log2(n_classes)) to 2^(n_classes - 1) - 1. By default 10 log2(n_classes), rounded up, or all
         2^(n_classes - 1) - 1 splits if they are fewer.
-    kind : {"auto", "exhaustive", "hamming", "random"}, default="auto"
-        All splits, for up to 13 classes; a large minimum Hamming distance by search; or a draw among the books with
-        distinct rows and no column twice. "auto" is exhaustive if ``n_bits`` are all splits, as by default for up to
-        five classes; otherwise it searches.
+    kind : {"auto", "exhaustive", "hamming", "random", "one-vs-rest", "one-vs-one"}, default="auto"
+        All splits, for up to 13 classes; a large minimum Hamming distance by search; a draw among the books with
+        distinct rows and no column twice; a bit for each class; or a bit for each pair of classes, in which the others
+        take no part. "auto" is exhaustive if ``n_bits`` are all splits, as by default for up to five classes; otherwise
+        it searches.
     n_restarts : int, default=500
         Maximum number of random books to start the search from.
     random_state : int, Generator, RandomState or None, default=None
@@ -61,11 +64,14 @@ def make_code(
     Returns
     -------
     int8 array of shape (n_classes, n_bits)
+        Of 0 and 1; for "one-vs-one" of -1 and 1, with 0 for classes that take no part in a bit.
 
     References
     ----------
     Dietterich, T. G. and Bakiri, G. (1995). Solving multiclass learning problems via error-correcting output codes.
     Journal of Artificial Intelligence Research 2, 263-286.
+    Allwein, E. L., Schapire, R. E. and Singer, Y. (2000). Reducing multiclass to binary: a unifying approach for margin
+    classifiers. Journal of Machine Learning Research 1, 113-141.
 
     Examples
     --------
@@ -80,17 +86,22 @@ def make_code(
            [0, 1, 1],
            [0, 0, 1],
            [1, 1, 0]], dtype=int8)
+    >>> make_code(3, kind="one-vs-one")
+    array([[-1, -1,  0],
+           [ 1,  0, -1],
+           [ 0,  1,  1]], dtype=int8)
     """
     check_choice("kind", kind, KINDS)
     check_whole_number("n_restarts", n_restarts, 1)
     n_splits = count_splits(n_classes)
-    if kind == "exhaustive":
-        if n_bits not in (None, n_splits):
+    if kind in _BOOKS:
+        book = _BOOKS[kind](n_classes)
+        if n_bits not in (None, book.shape[1]):
             raise ValueError(
-                f"n_bits is {n_bits}, but an exhaustive code for {n_classes} classes has {n_splits} bits; leave n_bits "
-                "out, or choose a 'hamming' code."
+                f"n_bits is {n_bits}, but a code of the kind {kind!r} for {n_classes} classes has {book.shape[1]} "
+                "bits; leave n_bits out, or choose a 'hamming' code."
             )
-        return exhaustive_code(n_classes)
+        return book
     if n_bits is None:
         n_bits = min(int(np.ceil(BITS_PER_DOUBLING * np.log2(n_classes))), n_splits)
     if kind == "auto" and n_bits == n_splits:
@@ -109,6 +120,21 @@ def exhaustive_code(n_classes: int) -> CodeBook:
         )
     splits = _bits(np.arange(count_splits(n_classes)), n_classes - 1).T[::-1]
     return np.vstack([np.ones((1, splits.shape[1]), dtype=np.int8), splits])
+
+
+def one_vs_rest_code(n_classes: int) -> CodeBook:
+    """Return the code book with a bit for each class; for two classes, one bit says as much."""
+    return np.eye(n_classes, dtype=np.int8)[:, int(n_classes == 2) :]
+
+
+def one_vs_one_code(n_classes: int) -> CodeBook:
+    """Return the ternary code book with a bit for each pair of classes, 1 for the second one."""
+    first, second = np.triu_indices(n_classes, 1)
+    classes = np.eye(n_classes, dtype=np.int8)
+    return classes[:, second] - classes[:, first]
+
+
+_BOOKS = {"exhaustive": exhaustive_code, "one-vs-rest": one_vs_rest_code, "one-vs-one": one_vs_one_code}
 
 
 def random_code(n_classes: int, n_bits: int, rng: np.random.Generator) -> CodeBook:
@@ -139,20 +165,45 @@ def search_code(n_classes: int, n_bits: int, n_restarts: int, rng: np.random.Gen
 
 
 def read_code(code: Any, n_classes: int) -> CodeBook:
-    """Check a code book of 0 and 1, or of -1 and 1, that the user has made."""
+    """Check a code book that the user has made: of 0 and 1, of -1 and 1, or a ternary one of -1, 0 and 1."""
     book = np.asarray(code)
     if book.ndim != 2 or book.shape[0] != n_classes or book.shape[1] == 0:
         raise ValueError(
             f"code must have a row for each of the {n_classes} classes and a column per bit, not shape {book.shape}."
         )
-    if book.dtype.kind not in "biuf" or not (np.isin(book, (0, 1)).all() or np.isin(book, (-1, 1)).all()):
-        raise ValueError("code must hold only 0 and 1, or only -1 and 1.")
-    book = (book > 0).astype(np.int8)
-    if not has_distinct_rows(book):
-        distances = pairwise_distances(book) + np.tri(n_classes, dtype=np.int64)
-        first, second = np.argwhere(distances == 0)[0]
-        raise ValueError(f"code has equal rows, {first} and {second}; every class needs a codeword of its own.")
+    if book.dtype.kind not in "biuf" or not np.isin(book, (-1, 0, 1)).all():
+        raise ValueError(
+            "code must hold only 0 and 1, or only -1, 0 and 1, where 0 means that a class takes no part in a bit."
+        )
+    book = (book if (book == 0).any() else book > 0).astype(np.int8)
+    alike = np.argwhere(np.triu(pairwise_distances(book) == 0, 1))
+    if len(alike):
+        first, second = alike[0]
+        raise ValueError(
+            f"code has no bit that tells rows {first} and {second} apart; every class needs a codeword of its own."
+        )
     return book
+
+
+def read_bits(code: CodeBook) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+    """Return which classes have a 1 in each bit, and which a 0; a class that takes no part in a bit has neither.
+
+    Examples
+    --------
+    >>> read_bits(np.array([[-1], [0], [1]], dtype=np.int8))
+    (array([[0],
+           [0],
+           [1]], dtype=int8), array([[1],
+           [0],
+           [0]], dtype=int8))
+    """
+    zero = -1 if (code < 0).any() else 0
+    return (code == 1).astype(np.int8), (code == zero).astype(np.int8)
+
+
+def count_bits(code: CodeBook) -> int:
+    """Return the largest number of bits that a class takes part in."""
+    return int(np.sum(read_bits(code), axis=(0, 2)).max())
 
 
 def check_n_bits(n_classes: int, n_bits: int) -> None:
@@ -184,7 +235,7 @@ def has_useful_columns(code: CodeBook) -> bool:
 
 
 def pairwise_distances(code: CodeBook) -> npt.NDArray[np.int64]:
-    """Return the Hamming distance, the number of bits that differ, of each pair of codewords.
+    """Return the Hamming distance of each pair of codewords: the number of bits of both that differ.
 
     Examples
     --------
@@ -193,9 +244,8 @@ def pairwise_distances(code: CodeBook) -> npt.NDArray[np.int64]:
            [2, 0, 2],
            [2, 2, 0]])
     """
-    bits = code.astype(np.int64)
-    agreeing = bits @ bits.T + (1 - bits) @ (1 - bits).T
-    return code.shape[1] - agreeing
+    ones, zeros = (bits.astype(np.int64) for bits in read_bits(code))
+    return ones @ zeros.T + zeros @ ones.T
 
 
 def min_distance(code: CodeBook) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -11,31 +10,45 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, clone
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score
+from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn import ensembles
+from fuselearn._compat import take_rows
 from fuselearn._parameters import check_number, check_verbose, check_whole_number, make_generator
 from fuselearn._progress import ProgressLines
 from fuselearn.base import ClassifierBase, clip_probabilities, reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside
-from fuselearn.ensembles.prepared import PreparedClassifier
 from fuselearn.fusion import Problem, Trained
-from fuselearn.fusion.held_out import Splits, average_held_out, deal_splits, held_out_samples, hold_out, list_splits
+from fuselearn.fusion.held_out import (
+    Splits,
+    average_held_out,
+    deal_splits,
+    held_out_samples,
+    hold_out,
+    list_splits,
+    restrict_problem,
+)
 from fuselearn.fusion.members import (
+    MOST_SVM_SAMPLES,
     MemberReport,
     SharedLearners,
     best_exponent,
+    describe_members,
+    note_preparations,
     separate_noise,
     sharpen,
     squared_error,
+    warn_of,
     weigh_members,
 )
 from fuselearn.learners import bind, class_target
-from fuselearn.learners.learner import Scores
+from fuselearn.learners.learner import Indices, Scores
 from fuselearn.learners.table import has_missing
 
 if TYPE_CHECKING:
@@ -47,8 +60,6 @@ LARGE_TABLE = 5_000
 N_FOLDS_OF_LARGE_TABLE = 2
 # A member with less than this fraction of the weight is not worth its time in every prediction.
 LEAST_WEIGHT = 0.01
-# SVMs take time and memory in proportion to the square of the samples they are trained on.
-MOST_SVM_SAMPLES = 5_000
 
 
 class FusedClassifier(ClassifierMixin, MemberEnsemble):
@@ -75,8 +86,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         The members: any classifiers; one without ``predict_proba`` counts with its votes. None means KFHE, bagging, two
         random forests, two forests of extremely randomised trees, and SVMs with a radial and a linear kernel. If a
         member cannot be fitted where values are missing, as SVMs cannot, missing numbers are replaced by medians, and
-        features are added that say where they were. The SVMs are trained on a stratified sample if there are more than
-        5,000 samples. A warning and ``describe()`` say so.
+        features are added that say where they were. Each :class:`~fuselearn.SVMClassifier` is trained on a stratified
+        sample if there are more than 5,000 samples. A warning, ``notes_`` and ``describe()`` say so.
     n_estimators : int, default=50
         Number of trees of each ensemble, if ``estimators`` is None.
     tolerance : float, default=0.01
@@ -101,8 +112,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     held_out_proba_ : array of shape (n_samples, n_classes)
         Fused probabilities p of the given labels of the training samples, by members that were not trained on them; NaN
         for samples that ``cv`` never holds out.
-    left_out_ : dict of str to str
-        Members that could not be fitted, with the reason.
+    notes_ : dict of str to str
+        What was done to fit a member, by its name: missing values that were imputed, samples that were left out; or why
+        it could not be fitted, and is left out.
     noise_rate_ : float
         Estimated fraction of wrong labels, as far as they are spread evenly.
     estimators_ : list of classifiers
@@ -197,15 +209,13 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         str
         """
         check_is_fitted(self)
-        width = max(6, *map(len, [*(report.name for report in self.members_), *self.left_out_]))
-        lines = [f"{'member'.ljust(width)}  weight  squared error  accuracy  seconds"]
-        lines += [
-            f"{r.name.ljust(width)}  {r.weight:6.3f}  {r.error:13.4f}  {r.accuracy:8.4f}  {r.seconds:7.2f}"
-            + (f"  {r.note}" if r.note else "")
-            for r in self.members_
-        ]
-        lines += [f"{name.ljust(width)}  left out: {reason}" for name, reason in self.left_out_.items()]
-        return "\n".join([*lines, f"about {self.noise_rate_:.0%} of the labels seem to be wrong"])
+        columns = {
+            "weight": ([report.weight for report in self.members_], ".3f"),
+            "squared error": ([report.error for report in self.members_], ".4f"),
+            "accuracy": ([report.accuracy for report in self.members_], ".4f"),
+            "seconds": ([report.seconds for report in self.members_], ".2f"),
+        }
+        return describe_members([report.name for report in self.members_], columns, self.notes_, self.noise_rate_)
 
     def plot_members(self) -> Figure:
         """Draw the weight of each member beside its error.
@@ -247,7 +257,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         chosen = self._measure(training)
         fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(training.fit)(one) for one in chosen)
         self._keep_members(fitted, data.X)
-        training.learners.release()
+        training.release()
         return self
 
     def _read_members(self) -> list[Member]:
@@ -265,10 +275,15 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
         if self.estimators is None:
             seed = int(make_generator(self.random_state).integers(2**31))
-            members = default_members(self.n_estimators, seed, data.X.shape[0])
+            members = default_members(self.n_estimators, seed)
             passed = {} if data.weights is None else {"sample_weight": data.weights}
             data = data._replace(members=[member._replace(passed=passed) for member in members])
-        return MemberTraining(data, self._classes_)
+        training = MemberTraining(data, self._classes_)
+        used = np.flatnonzero(np.ones(len(data.target)) if data.weights is None else data.weights)
+        if len(used) > MOST_SVM_SAMPLES:
+            rng = make_generator(self.random_state)
+            training.draw_part(used[stratified_sample(training.class_indices[used], MOST_SVM_SAMPLES, rng)])
+        return training
 
     def _measure(self, training: MemberTraining) -> list[Measured]:
         """Measure the members on held-out samples, calibrate and weigh them; return those with a weight."""
@@ -283,9 +298,12 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         means = "out of bag or " if out_of_bag else ""
         plan = f"Measuring {len(members)} members on {len(classes):,} samples, {means}by {len(splits)} folds."
         measured = list(progress.follow(measuring, plan))
-        self.left_out_ = _leave_out_failures(members, measured)
         working = [one for one in measured if isinstance(one, Measured)]
-        notes = _note_preparations(working, training.data.X)
+        if not working:
+            raise next(one for one in measured if isinstance(one, Exception))
+        notes = {member.name: _note(one) for member, one in zip(members, measured, strict=True)}
+        self.notes_ = {name: note for name, note in notes.items() if note}
+        warn_of(self.notes_)
         samples, _ = held_out_samples(splits, len(classes))
         truth, weights = classes[samples], None if sample_weight is None else sample_weight[samples]
         exponents = [best_exponent(one.scores[samples], truth, weights) for one in working]
@@ -294,9 +312,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         member_weights = weigh_members(errors, self.tolerance, LEAST_WEIGHT)
         accuracies = [accuracy_score(truth, score.argmax(axis=1), sample_weight=weights) for score in scores]
         reports = [
-            MemberReport(one.member.name, weight, error, accuracy, exponent, one.seconds, note)
-            for one, weight, error, accuracy, exponent, note in zip(
-                working, member_weights.tolist(), errors.tolist(), accuracies, exponents, notes, strict=True
+            MemberReport(one.member.name, weight, error, accuracy, exponent, one.seconds)
+            for one, weight, error, accuracy, exponent in zip(
+                working, member_weights.tolist(), errors.tolist(), accuracies, exponents, strict=True
             )
         ]
         self.members_ = sorted(reports, key=lambda report: report.error)
@@ -338,6 +356,25 @@ class MemberTraining:
         self.data, self.classes = data, classes
         self.class_indices = classes.encode(data.target).astype(np.int32)
         self.learners = SharedLearners(data.X.shape[0])
+        self.samples: Indices = np.arange(len(self.class_indices))
+        self.part: MemberTraining | None = None
+
+    def draw_part(self, samples: Indices) -> None:
+        """Train SVMs on some of the samples, on a table of their own."""
+        X, target = take_rows(self.data.X, samples), self.data.target[samples]
+        self.part = MemberTraining(self.data._replace(X=X, target=target), self.classes)
+        self.part.samples = samples
+
+    def _choose_part(self, member: Member) -> MemberTraining:
+        """Return what trains a member: that of all samples, or of some."""
+        if self.part is None or not (isinstance(member.estimator, ensembles.SVMClassifier) and _shares_table(member)):
+            return self
+        return self.part
+
+    def note(self, member: Member) -> str:
+        """Return what is done to fit a member."""
+        imputes = getattr(member.estimator, "impute", False) and has_missing(self.data.X)
+        return note_preparations(imputes, len(self._choose_part(member).samples), len(self.samples))
 
     def hold_out(
         self, member: Member, splits: Splits, *, out_of_bag: bool = False
@@ -350,6 +387,13 @@ class MemberTraining:
         if not _shares_table(member):
             X, y = self.data.X, self.data.target
             parts = [predict_outside(member, X, y, self.output, *split) for split in splits]
+            return average_held_out(parts, splits, n_samples), None
+        part = self._choose_part(member)
+        if part is not self:
+            parts = []
+            for inside, outside in splits:
+                fitted, _ = part._fit_bound(member, inside=np.flatnonzero(np.isin(part.samples, inside)))
+                parts.append(self.output(fitted.model, take_rows(self.data.X, outside)))
             return average_held_out(parts, splits, n_samples), None
         model, problem = self._pose(member)
         if out_of_bag and model._leaves_out:
@@ -368,10 +412,20 @@ class MemberTraining:
             return measured.fitted
         if not _shares_table(measured.member):
             return fit_member(measured.member, self.data.X, self.data.target)
-        return self._fit_bound(measured.member)[0]
+        return self._choose_part(measured.member)._fit_bound(measured.member)[0]
 
-    def _fit_bound(self, member: Member, *, out_of_bag: bool = False) -> tuple[FittedMember, Trained]:
+    def release(self) -> None:
+        """Release what only training needs."""
+        self.learners.release()
+        if self.part is not None:
+            self.part.release()
+
+    def _fit_bound(
+        self, member: Member, *, inside: Indices | None = None, out_of_bag: bool = False
+    ) -> tuple[FittedMember, Trained]:
         model, problem = self._pose(member)
+        if inside is not None:
+            problem = restrict_problem(problem, inside, problem.rng)
         model._coder_, model._n_rows_ = problem.learner.coder, problem.n_samples
         problem = model._pose(problem)
         trained = model._train(replace(problem, out_of_bag=True) if out_of_bag else problem)
@@ -386,7 +440,8 @@ class MemberTraining:
         base = model._base_estimator()
         learner = self.learners.get(base, lambda: bind(base, self.data.X))
         model.classes_ = self.classes.values
-        weights = model._read_weights((member.passed or {}).get("sample_weight"), self.class_indices)
+        weights = (member.passed or {}).get("sample_weight")
+        weights = model._read_weights(None if weights is None else weights[self.samples], self.class_indices)
         target = class_target(self.class_indices, len(model.classes_), model.classes_)
         return model, Problem(learner, target, weights, make_generator(model.random_state), X)
 
@@ -420,6 +475,8 @@ class Measured(NamedTuple):
     seconds: float
     fitted: FittedMember | None
     """The member fitted to all samples, if its probabilities are out of bag."""
+    note: str
+    """What was done to fit it."""
 
 
 def _hold_out(training: MemberTraining, member: Member, splits: Splits, out_of_bag: bool) -> Measured | Exception:
@@ -433,59 +490,55 @@ def _hold_out(training: MemberTraining, member: Member, splits: Splits, out_of_b
         if not np.isfinite(scores[held_out_samples(splits, len(scores))[0]]).all():
             raise ValueError("its probabilities are not finite")
     except Exception as error:  # whatever a foreign classifier raises
-        model = member.estimator
-        takes_it = hasattr(model, "predict_proba") and not set(member.passed or {}) - {"sample_weight"}
-        if isinstance(model, PreparedClassifier) or not takes_it or not has_missing(training.data.X):
+        own = member.estimator
+        if getattr(own, "impute", False) or isinstance(own, Pipeline) or not has_missing(training.data.X):
             return error
-        imputed = _hold_out(training, member._replace(estimator=PreparedClassifier(model)), splits, out_of_bag)
-        return imputed if isinstance(imputed, Measured) else error
-    return Measured(member, scores, time.perf_counter() - started, fitted)
+        imputed = _hold_out(training, add_imputation(member), splits, out_of_bag)
+        return imputed._replace(note=note_preparations(True)) if isinstance(imputed, Measured) else error
+    return Measured(member, scores, time.perf_counter() - started, fitted, training.note(member))
 
 
-def _leave_out_failures(members: list[Member], measured: list[Measured | Exception]) -> dict[str, str]:
-    """Warn of the members that could not be measured and return why; raise the first error if nothing is left."""
-    failures = {m.name: found for m, found in zip(members, measured, strict=True) if isinstance(found, Exception)}
-    if len(failures) == len(members):
-        raise failures[members[0].name]
-    reasons = {name: f"it cannot be fitted ({str(error).rstrip('.')})" for name, error in failures.items()}
-    for name, reason in reasons.items():
-        warnings.warn(f"The member {name!r} is left out: {reason}.", UserWarning, stacklevel=4)
-    return reasons
+def add_imputation(member: Member) -> Member:
+    """Return a member that replaces missing numbers by medians, and adds features that say where they were."""
+    model = member.estimator
+    if hasattr(model, "impute"):
+        return member._replace(estimator=clone(model).set_params(impute=True))
+    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    passed = {f"member__{name}": value for name, value in (member.passed or {}).items()}
+    return member._replace(estimator=Pipeline([("impute", imputer), ("member", model)]), passed=passed)
 
 
-def _note_preparations(measured: list[Measured], X: Any) -> list[str]:
-    """Return what was done for each member to fit it, and warn of it."""
-    prepared = [one.member.estimator for one in measured if isinstance(one.member.estimator, PreparedClassifier)]
-    is_missing = bool(prepared) and has_missing(X)
-    notes = []
-    for one in measured:
-        model, own = one.member.estimator, []
-        if model in prepared and is_missing:
-            own.append("missing values imputed")
-        if model in prepared and model.max_samples < 1:
-            own.append(f"trained on {round(model.max_samples * X.shape[0]):,} of {X.shape[0]:,} samples")
-        notes.append(", ".join(own))
-    for note in dict.fromkeys(filter(None, notes)):
-        names = ", ".join(repr(one.member.name) for one, own in zip(measured, notes, strict=True) if own == note)
-        warnings.warn(f"Members {names}: {note}.", UserWarning, stacklevel=4)
-    return notes
+def _note(measured: Measured | Exception) -> str:
+    """Return what was done to fit a member, or why it is left out."""
+    if isinstance(measured, Measured):
+        return measured.note
+    return f"left out, since it cannot be fitted ({str(measured).rstrip('.')})"
 
 
-def default_members(n_estimators: int, seed: int, n_samples: int) -> list[Member]:
+def stratified_sample(y: npt.NDArray[Any], n_samples: int, rng: np.random.Generator) -> Indices:
+    """Draw samples without replacement, of each class in proportion.
+
+    Examples
+    --------
+    >>> y = np.repeat(["a", "b"], [60, 30])
+    >>> np.unique(y[stratified_sample(y, 9, np.random.default_rng(0))], return_counts=True)[1]
+    array([6, 3])
+    """
+    order = np.lexsort((rng.random(len(y)), np.unique(y, return_inverse=True)[1]))
+    places = (np.arange(n_samples) + rng.random()) * len(y) / n_samples
+    return np.sort(order[places.astype(np.intp)])
+
+
+def default_members(n_estimators: int, seed: int) -> list[Member]:
     """List the members of a `FusedClassifier` that was given none; the ensembles have ``n_estimators`` trees."""
-    svm_fraction = min(1.0, MOST_SVM_SAMPLES / n_samples)
     size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
-    members = [
+    return [
         Member("kfhe", ensembles.KFHEClassifier(**size)),
         Member("bagging", ensembles.BaggedClassifier(**size)),
         Member("forest", ensembles.ForestClassifier(**size)),
         Member("forest_leaf3", ensembles.ForestClassifier(min_samples_leaf=3, **size)),
         Member("extra_trees", ensembles.ForestClassifier(splitter="random", **size)),
         Member("extra_trees_leaf3", ensembles.ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
+        Member("svm", ensembles.SVMClassifier(impute=True, random_state=seed)),
+        Member("svm_linear", ensembles.SVMClassifier(kernel="linear", impute=True, random_state=seed)),
     ]
-    machines = {"svm": "rbf", "svm_linear": "linear"}
-    members += [
-        Member(name, PreparedClassifier(ensembles.SVMClassifier(kernel=kernel, random_state=seed), svm_fraction, seed))
-        for name, kernel in machines.items()
-    ]
-    return members

@@ -6,7 +6,8 @@ Three distances measure how far a sample's predicted bits p_b are from the codew
     hamming    the same, after rounding each p_b to 0 or 1,           the number of wrong bits
     loss       - sum_b log(p_b if W_cb is 1, else 1 - p_b),           the log loss of the bits
 
-The class with the least distance is predicted; of equally near ones, the first.
+The class with the least distance is predicted; of equally near ones, the first. The sums are over the bits that the
+class takes part in: all of them, unless the code is ternary.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sklearn.base import BaseEstimator
 
 from fuselearn._parameters import check_choice, check_whole_number, count_threads
 from fuselearn.base import as_estimator, clip_probabilities, predict_samples
-from fuselearn.combine.code_books import KINDS, CodeBook, make_code, min_distance, read_code
+from fuselearn.combine.code_books import KINDS, CodeBook, count_bits, make_code, min_distance, read_bits, read_code
 from fuselearn.ensembles.ensemble import EnsembleClassifier
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import TreeModel, are_counts
@@ -43,9 +44,10 @@ def train_output_codes(problem: Problem, code: str | npt.ArrayLike = "auto", n_b
             raise ValueError(f"n_bits is {n_bits}, but the given code has {book.shape[1]} bits; leave n_bits out.")
     problem.learner.n_threads = 1  # bits are learned side by side instead
     seeds = problem.rng.integers(2**62, size=(book.shape[1],)).tolist()
+    ones, zeros = read_bits(book)
     models = Parallel(n_jobs=problem.n_jobs, prefer=problem.learner.prefer)(
-        delayed(_train_bit)(replace(problem, target=problem.target.regroup(bit)), seed)
-        for bit, seed in zip(book.T, seeds, strict=True)
+        delayed(_train_bit)(_pose_bit(problem, is_one, is_one + is_zero), seed)
+        for is_one, is_zero, seed in zip(ones.T, zeros.T, seeds, strict=True)
     )
     trace = {
         "code_book_": book,
@@ -54,6 +56,15 @@ def train_output_codes(problem: Problem, code: str | npt.ArrayLike = "auto", n_b
         "_least_probability_": 1.0 / (_count_samples(problem.weights, problem.n_draws) + 2),
     }
     return Trained(WeightedSum(models, np.ones(len(models)), 2), trace)
+
+
+def _pose_bit(problem: Problem, is_one: npt.NDArray[np.int8], takes_part: npt.NDArray[np.int8]) -> Problem:
+    """Ask for one bit of the samples' codewords; samples of classes that take no part in it have the weight 0."""
+    target = problem.target.regroup(is_one)
+    weights = problem.initial_weights * takes_part[problem.target.values]
+    if takes_part.all() or not weights.any():  # without a sample, the bit is 0
+        return replace(problem, target=target)
+    return replace(problem, target=target, weights=weights)
 
 
 def _train_bit(problem: Problem, seed: int) -> Any:
@@ -81,11 +92,14 @@ class ErrorCorrectingCodeClassifier(EnsembleClassifier):
     ----------
     estimator : classifier or None, default=None
         Learner of the bits: any scikit-learn classifier. None means ``CARTClassifier()``.
-    code : {"auto", "exhaustive", "hamming", "random"} or array of shape (n_classes, n_bits), default="auto"
+    code : {"auto", "exhaustive", "hamming", "random", "one-vs-rest", "one-vs-one"} or array, default="auto"
         Which bits stand for which class. ``"exhaustive"``: one bit for each of the 2^(C-1) - 1 splits of C classes into
         two groups. ``"hamming"``: the largest mutual Hamming distance that a search finds. ``"random"``: drawn at
         random. ``"auto"``: exhaustive if that takes no more than the default number of bits, as for up to five classes;
-        otherwise by search. Or a code book of 0 and 1, with one row per class in the order of ``classes_``.
+        otherwise by search. ``"one-vs-rest"``: a bit per class. ``"one-vs-one"``: a bit per pair of classes, learned
+        from their samples only; with ``decoding="hamming"`` the class that wins most pairs is predicted. Or a code book
+        of shape (n_classes, n_bits), with rows in the order of ``classes_``: of 0 and 1, or of -1, 0 and 1, where
+        samples of classes with 0 are not used for the bit, and the bit does not count for these classes.
     n_bits : int, optional
         Bits of ``"hamming"``, ``"random"`` and ``"auto"`` codes, at least log2(C). More bits correct more errors. By
         default 10 log2(C), rounded up, or all 2^(C-1) - 1 splits if they are fewer.
@@ -102,15 +116,17 @@ class ErrorCorrectingCodeClassifier(EnsembleClassifier):
     classes_, n_features_in_, feature_names_in_
         The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
     code_book_ : int8 array of shape (n_classes, n_bits)
+        Of 0 and 1, or a ternary one of -1, 0 and 1.
     min_distance_ : int
-        The least Hamming distance d of two codewords.
+        The least Hamming distance d of two codewords, over the bits that both classes take part in.
     estimators_ : list of classifiers
         One for each bit, with the classes 0 and 1.
 
     See Also
     --------
     fuselearn.combine.make_code : Code books by search, of all splits, or drawn at random.
-    sklearn.multiclass.OutputCodeClassifier : Random codes, in scikit-learn.
+    sklearn.multiclass.OutputCodeClassifier, sklearn.multiclass.OneVsRestClassifier, \
+sklearn.multiclass.OneVsOneClassifier : Random codes, one-versus-rest and one-versus-one of scikit-learn.
 
     Notes
     -----
@@ -202,7 +218,7 @@ class ErrorCorrectingCodeClassifier(EnsembleClassifier):
         ndarray of shape (n_samples, n_classes)
             They sum to one; classes are in the order of ``classes_``.
         """
-        return class_probabilities(self._distances(X), self.code_book_.shape[1], self.decoding)
+        return class_probabilities(self._distances(X), count_bits(self.code_book_), self.decoding)
 
     def _score_bits(self, X: Any) -> Scores:
         models = self._fused_.models
@@ -233,6 +249,7 @@ def codeword_distances(
     bits : array of shape (n_samples, n_bits)
         Probabilities that each bit is 1.
     code : int8 array of shape (n_classes, n_bits)
+        Of 0 and 1, or of -1, 0 and 1; a bit does not count for classes that take no part in it.
     decoding : {"l1", "hamming", "loss"}
     least_probability : float, default=1e-6
         For ``"loss"``: neither 0 nor 1 is taken to be less likely than this. Otherwise a bit that is certain and wrong
@@ -257,7 +274,8 @@ def codeword_distances(
         # A bit of exactly one half is half wrong for every class.
         ones = np.where(bits == 0.5, 0.5, bits > 0.5) if decoding == "hamming" else bits
         if_one, if_zero = 1.0 - ones, ones
-    return if_one @ code.T + if_zero @ (1.0 - code).T
+    ones, zeros = (bits.astype(np.float64) for bits in read_bits(code))
+    return if_one @ ones.T + if_zero @ zeros.T
 
 
 def class_probabilities(distances: Scores, n_bits: int, decoding: str = "l1") -> Scores:
@@ -280,6 +298,7 @@ def class_probabilities(distances: Scores, n_bits: int, decoding: str = "l1") ->
     distances : array of shape (n_samples, n_classes)
         As ``codeword_distances`` gives them.
     n_bits : int
+        Number of bits that a class takes part in.
     decoding : {"l1", "hamming", "loss"}
 
     Returns

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,13 @@ from fuselearn.combine.classes import Classes, require_method
 from fuselearn.combine.ensemble import HeldOut, MemberEnsemble, TrainingData
 from fuselearn.combine.members import Member
 from fuselearn.combine.rules import as_probabilities
-from fuselearn.combine.weight_solvers import SMALLEST_PROBABILITY, least_squares_weights, log_loss_weights
+from fuselearn.combine.weight_solvers import (
+    SMALLEST_PROBABILITY,
+    absolute_error_weights,
+    least_squares_weights,
+    log_loss_weights,
+    smooth_loss_weights,
+)
 from fuselearn.learners.learner import Scores, Weights
 
 SHRINKAGES = (0.0, *(10.0 ** (power / 2) for power in range(-8, 5)), np.inf)
@@ -40,7 +46,8 @@ class SquaredLoss:
 
     def part(self, chosen: npt.NDArray[np.bool_]) -> Self:
         """Take some of the cells."""
-        return type(self)(self.outputs[chosen], self.target[chosen], self.sample_weights[chosen])
+        weights = self.sample_weights[chosen]
+        return replace(self, outputs=self.outputs[chosen], target=self.target[chosen], sample_weights=weights)
 
     def best_weights(self, constraint: str | None, shrinkage: float) -> Weights:
         """Minimize the loss plus shrinkage sum_k (w_k - 1/K)^2."""
@@ -66,6 +73,40 @@ class LogLoss(SquaredLoss):
         """Sum the losses of the cells, each times its sample weight."""
         mixed = np.maximum(self.outputs, SMALLEST_PROBABILITY) @ weights
         return float(-self.sample_weights @ np.log(np.maximum(mixed, SMALLEST_PROBABILITY)))
+
+
+class AbsoluteLoss(SquaredLoss):
+    """The weighted mean of |target - sum_k w_k output_k|."""
+
+    def best_weights(self, constraint: str | None, shrinkage: float) -> Weights:
+        """Minimize the loss plus shrinkage sum_k (w_k - 1/K)^2."""
+        fractions = self.sample_weights / self.sample_weights.sum()
+        return absolute_error_weights(self.outputs, self.target, fractions, constraint, shrinkage)
+
+    def total(self, weights: Weights) -> float:
+        """Sum the losses of the cells, each times its sample weight."""
+        return float(self.sample_weights @ np.abs(self.target - self.outputs @ weights))
+
+
+@dataclass(frozen=True)
+class GivenLoss(SquaredLoss):
+    """The weighted mean of a function of the target and of sum_k w_k output_k."""
+
+    function: Callable[[Scores, Scores], Any]
+
+    def best_weights(self, constraint: str | None, shrinkage: float) -> Weights:
+        """Minimize the loss, in units of that of equal weights, plus shrinkage sum_k (w_k - 1/K)^2."""
+        return smooth_loss_weights(self.total, self.outputs.shape[1], constraint, shrinkage)
+
+    def total(self, weights: Weights) -> float:
+        """Sum the losses of the cells, each times its sample weight."""
+        losses = np.asarray(self.function(self.target, self.outputs @ weights), dtype=np.float64)
+        if losses.shape != self.target.shape or not np.isfinite(losses).all():
+            raise ValueError(
+                "loss must be a function loss(y_true, y_pred) that returns a finite number for each sample, not an "
+                f"array of shape {losses.shape}, or with NaN or infinity, for {len(self.target)} samples."
+            )
+        return float(self.sample_weights @ losses)
 
 
 class LinearStacking(MemberEnsemble):
@@ -120,11 +161,15 @@ class LinearStacking(MemberEnsemble):
 
 
 class LinearStackingRegressor(RegressorMixin, LinearStacking):
-    """A weighted sum of regressors whose weights minimize the squared error on held-out samples.
+    """A weighted sum of regressors whose weights minimize a loss on held-out samples.
 
     With f_k^(-i) member k as fitted without the fold of sample i, the weights are::
 
-        argmin_w  sum_i s_i (y_i - sum_k w_k f_k^(-i)(x_i))^2 / (sum_i s_i  Var(y))  +  shrinkage  sum_k (w_k - 1/K)^2
+        argmin_w  sum_i s_i loss(y_i, sum_k w_k f_k^(-i)(x_i)) / (sum_i s_i u)  +  shrinkage  sum_k (w_k - 1/K)^2
+
+        "squared_error"    loss(y, f) = (y - f)^2    u = Var(y)
+        "absolute_error"   loss(y, f) = |y - f|      u = the standard deviation of y
+        a function         loss(y, f)                u = the loss of equal weights
 
     under the constraint, s_i being the weight of sample i; the members are then fitted on all samples. Weights
     learned from members that were fitted on the same samples would favor the member that memorizes them.
@@ -133,10 +178,13 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
     ----------
     estimators : list of (name, regressor) or (name, regressor, columns)
         The members; "drop" leaves one out. Columns: names, positions, a slice, a mask or a function of the table.
+    loss : {"squared_error", "absolute_error"} or callable, default="squared_error"
+        Absolute error is less sensitive to outliers. A function ``loss(y_true, y_pred)`` returns the loss of each
+        sample, and should be smooth, such as log-cosh or the Poisson deviance.
     constraint : {None, "non-negative", "simplex"}, default="simplex"
         The weights are free, not negative, or not negative and of sum 1.
     shrinkage : float or "auto", default=0.0
-        How strongly the weights are pulled to 1/K. Division by the variance of y makes it mean the same in all units.
+        How strongly the weights are pulled to 1/K. Division by u makes it mean the same in all units.
         "auto" chooses among 0, 13 values from 0.0001 to 100, and infinity (equal weights) by the loss on folds that the
         weights were not learned from.
     cv : int, splitter or iterable of splits, default=None
@@ -166,7 +214,8 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
 
     Notes
     -----
-    Several outputs have the same weights, and each counts in units of its own standard deviation.
+    Several outputs have the same weights, and each counts in units of its own standard deviation, but with a function
+    in its own units.
 
     References
     ----------
@@ -185,17 +234,41 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
     >>> members = [("line", LinearRegression()), ("near", KNeighborsRegressor()), ("tree", tree)]
     >>> LinearStackingRegressor(members).fit(X, y).estimator_weights_.round(2)  # the tree memorizes the samples
     array([0.81, 0.14, 0.05])
+    >>> LinearStackingRegressor(members, loss="absolute_error").fit(X, y).estimator_weights_.round(2)
+    array([0.69, 0.27, 0.05])
     """
 
+    def __init__(
+        self,
+        estimators: Sequence[tuple[Any, ...]],
+        *,
+        loss: str | Callable[[Scores, Scores], Any] = "squared_error",
+        constraint: str | None = "simplex",
+        shrinkage: float | str = 0.0,
+        cv: Any = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(estimators, constraint=constraint, shrinkage=shrinkage, cv=cv, prefit=prefit, n_jobs=n_jobs)
+        self.loss = loss
+
+    def _check_settings(self, members: list[Member]) -> None:
+        super()._check_settings(members)
+        if not callable(self.loss):
+            check_choice("loss", self.loss, ("squared_error", "absolute_error"))
+
     def _make_loss(self, held_out: HeldOut) -> SquaredLoss:
-        """Return the squared error in units of the variance of each output."""
+        """Return the loss in units of the standard deviation of each output, or a given one in its own units."""
+        if callable(self.loss):
+            return GivenLoss(*_as_cells(held_out.outputs, held_out.target, held_out.sample_weights), self.loss)
         truth, weights = held_out.target, held_out.sample_weights
         mean = np.average(truth, axis=0, weights=weights)
         largest = np.abs(truth - mean).max(axis=0)
         largest = np.where(largest > 0, largest, 1.0)  # a divisor, so that no square is lost or overflows
         deviation = largest * np.sqrt(np.average(((truth - mean) / largest) ** 2, axis=0, weights=weights))
         unit = np.where(deviation > 0, deviation, 1.0)
-        return SquaredLoss(*_as_cells(held_out.outputs / unit, truth / unit, weights))
+        kind = SquaredLoss if self.loss == "squared_error" else AbsoluteLoss
+        return kind(*_as_cells(held_out.outputs / unit, truth / unit, weights))
 
 
 class LinearStackingClassifier(ClassifierMixin, LinearStacking):

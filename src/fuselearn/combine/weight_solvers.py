@@ -1,22 +1,28 @@
-"""The best weights for a sum of members: convex problems with a few unknowns, solved exactly.
+"""The best weights for a sum of members: problems with a few unknowns.
 
 Squared error is a least-squares problem, of which non-negative least squares (Lawson and Hanson, 1974) solves the
-constrained forms. Log loss is minimized by Newton's method, whose every step is such a problem again.
+constrained forms. Log loss is minimized by Newton's method and absolute error by reweighting, whose every step is such
+a problem again. SciPy's sequential least squares (SLSQP) minimizes any other smooth loss.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import null_space
-from scipy.optimize import nnls
+from scipy.optimize import minimize, nnls
+from sklearn.exceptions import ConvergenceWarning
 
 Array = npt.NDArray[np.float64]
 
 MAX_STEPS = 100
 SMALLEST_PROBABILITY = 1e-15
+SMALLEST_RESIDUAL = 1e-8
+MAX_REWEIGHTINGS = 1_000
 
 
 def least_squares_weights(outputs: Array, target: Array, constraint: str | None, shrinkage: float = 0.0) -> Array:
@@ -109,6 +115,95 @@ def log_loss_weights(probabilities: Array, fractions: Array, constraint: str | N
         if then >= now:
             break
         weights, now = weights + length * step, then
+    return weights
+
+
+def absolute_error_weights(
+    outputs: Array, target: Array, fractions: Array, constraint: str | None, shrinkage: float = 0.0
+) -> Array:
+    """Minimize sum_i fractions_i |target_i - outputs_i w| + shrinkage sum_k (w_k - 1/K)^2.
+
+    With r the residuals of the last weights, |s| <= s^2 / (2 |r|) + |r| / 2 for any s, with equality for s = r. So the
+    weights that minimize the right side, a least-squares problem, have no larger loss than the last ones.
+
+    Parameters
+    ----------
+    outputs : array of shape (n_samples, n_members)
+    target : array of shape (n_samples,)
+    fractions : array of shape (n_samples,)
+        Weights of the samples, of sum 1.
+    constraint : {None, "non-negative", "simplex"}
+        The weights are free, not negative, or not negative and of sum 1.
+    shrinkage : float, default=0.0
+        From 0 to infinity, where all weights are 1/K.
+
+    Returns
+    -------
+    array of shape (n_members,)
+
+    Examples
+    --------
+    The median is the number with the least absolute error, whatever the outlier:
+
+    >>> target = np.array([1.0, 2.0, 100.0])
+    >>> absolute_error_weights(np.ones((3, 1)), target, np.full(3, 1 / 3), None).round(3)
+    array([2.])
+    """
+    scale, last = fractions, np.inf
+    for _ in range(MAX_REWEIGHTINGS):
+        roots = np.sqrt(scale)
+        weights = least_squares_weights(outputs * roots[:, None], target * roots, constraint, shrinkage)
+        residuals = np.abs(target - outputs @ weights)
+        loss = float(fractions @ residuals)
+        if np.isfinite(shrinkage):
+            loss += shrinkage * float(((weights - 1 / len(weights)) ** 2).sum())
+        if loss > last * (1.0 - 1e-7):
+            break
+        scale, last = fractions / (2.0 * np.maximum(residuals, SMALLEST_RESIDUAL)), loss
+    return weights
+
+
+def smooth_loss_weights(
+    loss: Callable[[Array], float], n_members: int, constraint: str | None, shrinkage: float = 0.0
+) -> Array:
+    """Minimize loss(w) / loss(1/K) + shrinkage sum_k (w_k - 1/K)^2 from equal weights on.
+
+    Parameters
+    ----------
+    loss : callable
+        Mean loss of the sum with some weights.
+    n_members : int
+    constraint : {None, "non-negative", "simplex"}
+        The weights are free, not negative, or not negative and of sum 1.
+    shrinkage : float, default=0.0
+        From 0 to infinity, where all weights are 1/K.
+
+    Returns
+    -------
+    array of shape (n_members,)
+
+    Examples
+    --------
+    >>> smooth_loss_weights(lambda w: (w[0] - 0.7) ** 2 + (w[1] - 0.7) ** 2, 2, "simplex")
+    array([0.5, 0.5])
+    """
+    equal = np.full(n_members, 1 / n_members)
+    unit = abs(loss(equal)) or 1.0
+    if np.isinf(shrinkage):
+        return equal
+    found = minimize(
+        lambda weights: loss(weights) / unit + shrinkage * ((weights - equal) ** 2).sum(),
+        equal,
+        method="SLSQP",
+        bounds=None if constraint is None else [(0.0, None)] * n_members,
+        constraints=[{"type": "eq", "fun": lambda weights: weights.sum() - 1.0}] if constraint == "simplex" else [],
+        options={"maxiter": MAX_REWEIGHTINGS, "ftol": 1e-12},
+    )
+    if not found.success:
+        warnings.warn(
+            f"The weights may not be those of the least loss: {found.message}.", ConvergenceWarning, stacklevel=2
+        )
+    weights: Array = found.x
     return weights
 
 

@@ -163,7 +163,7 @@ def hold_out_classes(
         cv = (folding.cv or FUSED_FOLDS) if has_own_folds else splits
 
         def predict(labels: ClassIndices) -> Scores:
-            members = [default_members(N_ESTIMATORS, seed, len(given)) for seed in seeds]
+            members = [default_members(N_ESTIMATORS, seed) for seed in seeds]
             fused = [
                 FusedClassifier(
                     [(one.name, one.estimator) for one in chosen if one.name in MEMBERS],

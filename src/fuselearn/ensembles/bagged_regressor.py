@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn.base import RegressorBase, as_estimator
-from fuselearn.ensembles.bagging import plan_bags, train_bags
+from fuselearn.ensembles.bagging import plan_bags, stage_means, train_bags
 from fuselearn.ensembles.cart import CARTRegressor
 from fuselearn.ensembles.ensemble import check_oob_score, score_out_of_bag
 from fuselearn.fusion import Problem, Trained
@@ -30,8 +30,8 @@ class BaggedRegressor(RegressorBase):
     If the errors of the regressors have variance s^2 and correlation r, that of the mean is r s^2 + (1 - r) s^2 / T:
     averaging takes away variance, but no bias, so it suits regressors that over-fit.
 
-    DataFrames reach the base estimator with names, categories and text. For random forests of regression trees use
-    :class:`sklearn.ensemble.RandomForestRegressor`.
+    DataFrames reach the base estimator with names, categories and text. A random forest of regression trees, as
+    :class:`sklearn.ensemble.RandomForestRegressor`, is ``BaggedRegressor(DecisionTreeRegressor(max_features=1 / 3))``.
 
     Parameters
     ----------
@@ -137,6 +137,21 @@ class BaggedRegressor(RegressorBase):
             leave_out=problem.out_of_bag,
         )
         return train_bags(problem, plan, self.n_estimators, vote="probability")
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
+        """Predict values with the first regressor, the first two, and so on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            What an ensemble of that many regressors predicts.
+        """
+        for means in stage_means(self, X):
+            yield means[:, 0]
 
     def _pose(self, problem: Problem) -> Problem:
         return replace(problem, out_of_bag=bool(self.oob_score))

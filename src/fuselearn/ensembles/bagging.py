@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._core import draw_counts, draw_covering_poisson_counts, exact_sum
-from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_draws, count_features
+from fuselearn._parameters import (
+    check_choice,
+    check_flag,
+    check_whole_number,
+    count_draws,
+    count_features,
+    count_threads,
+)
+from fuselearn.base import clip_probabilities, prepare_samples
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, refuse_other_size
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.problem import MOST_TRIES, OutOfBag, Output, never_stop, output_of
@@ -22,6 +30,7 @@ from fuselearn.learners import Model, TreeModel, count_all_samples
 from fuselearn.learners.learner import Scores, Weights
 
 SAMPLINGS = ("multinomial", "poisson")
+VOTES = ("class", "probability")
 
 
 class BagPlan(NamedTuple):
@@ -184,6 +193,15 @@ def _train_on_bag(problem: Problem, plan: BagPlan, out_of_bag: Any, seed: int) -
     return Bag(model, features, left_out, scores)
 
 
+def stage_means(estimator: Any, X: Any) -> Iterator[Scores]:
+    """Yield the mean output of the first member, of the first two, and so on."""
+    total: Any = 0.0
+    outputs = estimator._fused_.outputs_of_models(prepare_samples(estimator, X), count_threads(estimator.n_jobs))
+    for number, output in enumerate(outputs, start=1):
+        total = total + output
+        yield total / number
+
+
 class BaggedClassifier(EnsembleClassifier):
     """Equal votes of classifiers that are trained on random parts of the data.
 
@@ -312,7 +330,7 @@ class BaggedClassifier(EnsembleClassifier):
         return list(self._features_)
 
     def _check_parameters(self) -> None:
-        check_choice("vote", self.vote, ("class", "probability"))
+        check_choice("vote", self.vote, VOTES)
         check_flag("bootstrap", self.bootstrap)
         self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
 
@@ -332,3 +350,32 @@ class BaggedClassifier(EnsembleClassifier):
             sampling=self.sampling,
         )
         return train_bags(problem, plan, self.n_estimators, vote=self.vote)
+
+    def staged_predict_proba(self: EnsembleClassifier, X: Any) -> Iterator[Scores]:
+        """Predict class probabilities with the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+            What an ensemble of that many members predicts; in total ``len(self)`` arrays.
+        """
+        for means in stage_means(self, X):
+            yield clip_probabilities(means)
+
+    def staged_predict(self: EnsembleClassifier, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Predict classes with the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+        """
+        for means in stage_means(self, X):
+            yield self.classes_[self._choose(means)]

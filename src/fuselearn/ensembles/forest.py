@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fuselearn._parameters import check_choice, check_flag, check_whole_number
-from fuselearn.ensembles.bagging import plan_bags, train_bags
+from fuselearn.ensembles.bagging import VOTES, BaggedClassifier, plan_bags, train_bags
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier
 from fuselearn.fusion import Problem, Trained
@@ -17,7 +17,8 @@ class ForestClassifier(EnsembleClassifier):
 
     Deep trees that look at a few random features in each node. In a random forest each tree learns from a bootstrap
     sample and takes the best cut; extremely randomised trees learn from all samples and cut at random. The forest
-    predicts the mean of the class shares in the leaves.
+    predicts the mean of the class shares in the leaves or, with ``vote="class"``, by majority vote of the trees, as
+    Breiman's forests do.
 
     Larger leaves help if labels may be wrong: ``min_samples_leaf=3`` is a good choice from about 10 % wrong labels on.
 
@@ -47,6 +48,9 @@ class ForestClassifier(EnsembleClassifier):
         How samples are drawn with replacement: a fixed number of them, or an independent Poisson number of copies of
         each, with that number as the expected sum. The second way does not depend on where samples are kept, see
         :class:`fuselearn.scale.DaskEnsemble`.
+    vote : {"probability", "class"}, default="probability"
+        Whether trees vote with the class shares in their leaves or with the class that they choose. Ties between votes
+        go to the class with most training samples.
     oob_score : bool or callable, default=False
         Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
@@ -115,6 +119,7 @@ class ForestClassifier(EnsembleClassifier):
         max_samples: int | float = 1.0,
         bootstrap: bool | None = None,
         sampling: str = "multinomial",
+        vote: str = "probability",
         oob_score: bool | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -132,6 +137,7 @@ class ForestClassifier(EnsembleClassifier):
         self.max_samples = max_samples
         self.bootstrap = bootstrap
         self.sampling = sampling
+        self.vote = vote
         self.oob_score = oob_score
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -142,6 +148,7 @@ class ForestClassifier(EnsembleClassifier):
 
     def _check_parameters(self) -> None:
         check_choice("splitter", self.splitter, ("best", "random"))
+        check_choice("vote", self.vote, VOTES)
         check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
         if self.bootstrap is not None:
             check_flag("bootstrap", self.bootstrap)
@@ -172,4 +179,7 @@ class ForestClassifier(EnsembleClassifier):
             leave_out=problem.out_of_bag,
             sampling=self.sampling,
         )
-        return train_bags(problem, plan, self.n_estimators, vote="probability")
+        return train_bags(problem, plan, self.n_estimators, vote=self.vote)
+
+    staged_predict_proba = BaggedClassifier.staged_predict_proba
+    staged_predict = BaggedClassifier.staged_predict

@@ -25,7 +25,6 @@ from fuselearn._core import (
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.base import clip_probabilities, prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
-from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
@@ -307,7 +306,8 @@ class KFHEClassifier(EnsembleClassifier):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Base learner: any scikit-learn classifier. None means an unpruned tree, ``CARTClassifier(complexity=None)``.
+        Base estimator: any scikit-learn classifier. None means a pruned tree, ``CARTClassifier()``; the papers' trees
+        are not pruned, ``CARTClassifier(complexity=None)``.
     n_estimators : int, default=100
         Most classifiers to train after the first one, which is trained on all samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
@@ -379,8 +379,8 @@ class KFHEClassifier(EnsembleClassifier):
 
     Notes
     -----
-    ``KFHEClassifier(reset="training")`` is the authors' program, ``KFHEClassifier(reset="training", variant="paper")``
-    the algorithm as it is printed. They differ in this:
+    ``KFHEClassifier(CARTClassifier(complexity=None), reset="training")`` is the authors' program, with
+    ``variant="paper"`` the algorithm as it is printed. They differ in this:
 
     - The program trains the first classifier on all samples, the paper on a drawn sample.
     - The program draws again, up to 100 times, until every class is among the samples drawn.
@@ -444,9 +444,6 @@ class KFHEClassifier(EnsembleClassifier):
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _default_estimator(self) -> CARTClassifier:
-        return CARTClassifier(complexity=None)
 
     def _check_parameters(self) -> None:
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)

@@ -7,7 +7,8 @@ are compared by that error, the variance R_k of a measurement in the terms of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ import numpy.typing as npt
 from fuselearn.learners import Learner
 from fuselearn.learners.learner import Scores, Weights
 
+# SVMs take time and memory in proportion to the square of the samples they are trained on.
+MOST_SVM_SAMPLES = 5_000
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
 LEAST_PROBABILITY = 1e-3
 # Few samples must not turn luck into certainty: larger exponents are not tried, and log(b) costs half a sample's error.
@@ -85,8 +88,6 @@ class MemberReport(NamedTuple):
         Exponent of the calibration; above 1 the probabilities were underconfident, below 1 overconfident.
     seconds : float
         Time of its fits to parts of the samples.
-    note : str
-        What was done to fit it: missing values that were imputed, or samples that were left out.
     """
 
     name: str
@@ -95,7 +96,64 @@ class MemberReport(NamedTuple):
     accuracy: float
     exponent: float
     seconds: float
-    note: str = ""
+
+
+def note_preparations(imputed: bool, n_used: int = 0, n_samples: int = 0) -> str:
+    """Return what was done to fit a member; nothing is the empty text.
+
+    Examples
+    --------
+    >>> note_preparations(True, 5_000, 20_000)
+    'missing values imputed, trained on 5,000 of 20,000 samples'
+    """
+    notes = ["missing values imputed"] if imputed else []
+    if n_used < n_samples:
+        notes.append(f"trained on {n_used:,} of {n_samples:,} samples")
+    return ", ".join(notes)
+
+
+def warn_of(notes: Mapping[str, str]) -> None:
+    """Warn of what was done to fit members, once for those with the same note."""
+    for note in dict.fromkeys(notes.values()):
+        names = ", ".join(repr(name) for name, own in notes.items() if own == note)
+        warnings.warn(f"Members {names}: {note}.", UserWarning, stacklevel=5)
+
+
+def describe_members(
+    names: Sequence[str],
+    columns: Mapping[str, tuple[Sequence[float] | Weights, str]],
+    notes: Mapping[str, str],
+    noise_rate: float | None,
+) -> str:
+    """Return a table of the members with their notes, and the estimated fraction of wrong labels.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The members that were measured.
+    columns : dict of str to (values, format)
+        What was measured about them.
+    notes : dict of str to str
+        Also of members that were left out.
+    noise_rate : float or None
+
+    Examples
+    --------
+    >>> print(describe_members(["svm", "forest"], {"weight": ([0.25, 0.75], ".2f")}, {"svm": "imputed"}, 0.1))
+    member  weight
+    svm       0.25  imputed
+    forest    0.75
+    about 10.0% of the labels seem to be wrong
+    """
+    width = max(len("member"), *map(len, [*names, *notes]))
+    lines = ["  ".join(["member".ljust(width), *columns])]
+    for number, name in enumerate(names):
+        cells = [f"{values[number]:{len(title)}{form}}" for title, (values, form) in columns.items()]
+        lines.append("  ".join([name.ljust(width), *cells, notes.get(name, "")]).rstrip())
+    lines += [f"{name.ljust(width)}  {note}" for name, note in notes.items() if name not in names]
+    if noise_rate is not None:
+        lines.append(f"about {noise_rate:.1%} of the labels seem to be wrong")
+    return "\n".join(lines)
 
 
 def squared_error(probabilities: Scores, target: ClassIndices, weights: npt.NDArray[np.float64] | None) -> float:

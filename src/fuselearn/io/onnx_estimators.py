@@ -18,9 +18,9 @@ from sklearn.pipeline import Pipeline
 
 from fuselearn import __version__
 from fuselearn.combine import ErrorCorrectingCodeClassifier, FusedClassifier
+from fuselearn.combine.code_books import count_bits, read_bits
 from fuselearn.combine.output_codes import ROUNDING
 from fuselearn.ensembles import LogitBoostClassifier
-from fuselearn.ensembles.prepared import PreparedClassifier
 from fuselearn.fusion import WeightedSum
 from fuselearn.fusion.members import LEAST_PROBABILITY
 from fuselearn.io.onnx_graph import Categories, Graph, add_inputs, add_is_largest, add_steps, declare
@@ -122,24 +122,6 @@ def _(estimator: FusedClassifier, graph: Graph, matrix: str, *, exact: bool = Tr
     return _add_sharpened(graph, total, estimator._sharpness_)
 
 
-@add_scores.register
-def _(estimator: PreparedClassifier, graph: Graph, matrix: str, *, exact: bool = True) -> str:
-    """Add the medians in place of missing numbers, and the indicators of where they were."""
-    imputer = estimator.imputer_
-    missing = graph.add("IsNaN", matrix)
-    filled = graph.add("Where", missing, imputer.medians_[None, :], matrix)
-    if len(imputer.marked_):
-        marked = graph.add("Cast", graph.take(missing, imputer.marked_), to=TensorProto.DOUBLE)
-        filled = graph.add("Concat", filled, marked, axis=1)
-    return add_scores(estimator.estimator_, graph, filled, exact=exact)
-
-
-@read_categories.register
-def _(estimator: PreparedClassifier) -> Categories:
-    """Return the categories of the classifier, but not of indicators."""
-    return read_categories(estimator.estimator_)[: estimator.n_features_in_]
-
-
 @read_categories.register
 def _(estimator: FusedClassifier) -> Categories:
     """Return the categories as the members know them; features that no member sees count as numbers."""
@@ -172,7 +154,8 @@ def _(estimator: ErrorCorrectingCodeClassifier, graph: Graph, matrix: str, *, ex
     else:
         joined = JoinedLabels([model.machines for model in models], [np.array([bit]) for bit in range(n_bits)])
     bits = SumExporter(graph, estimator, matrix, WeightedSum([joined], np.ones(1), n_bits)).add_sum()
-    return _add_class_probabilities(graph, _add_distances(graph, estimator, bits), n_bits, estimator.decoding)
+    distances = _add_distances(graph, estimator, bits)
+    return _add_class_probabilities(graph, distances, count_bits(estimator.code_book_), estimator.decoding)
 
 
 def _add_distances(graph: Graph, estimator: ErrorCorrectingCodeClassifier, bits: str) -> str:
@@ -186,8 +169,8 @@ def _add_distances(graph: Graph, estimator: ErrorCorrectingCodeClassifier, bits:
         if_one, if_zero = (add("Neg", add("Log", chances)) for chances in (bits, add("Sub", 1.0, bits)))
     else:
         if_one, if_zero = add("Sub", 1.0, bits), bits
-    code = estimator.code_book_.T.astype(np.float64)
-    return add("Add", add("MatMul", if_one, code), add("MatMul", if_zero, 1.0 - code))
+    ones, zeros = (book.T.astype(np.float64) for book in read_bits(estimator.code_book_))
+    return add("Add", add("MatMul", if_one, ones), add("MatMul", if_zero, zeros))
 
 
 def _add_class_probabilities(graph: Graph, distances: str, n_bits: int, decoding: str) -> str:

@@ -362,7 +362,7 @@ def train(local: Any, problem: ProblemInParts) -> Trained:
         bootstrap=local.splitter == "best" if local.bootstrap is None else local.bootstrap,
         sampling=local.sampling,
     )
-    return train_bags(problem, plan, local.n_estimators, vote="probability" if is_forest else local.vote)
+    return train_bags(problem, plan, local.n_estimators, vote=local.vote)
 
 
 def describe_fit(local: Any, table: TableInParts) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from fuselearn.multilabel import (
 )
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
+    ExpectedF1,
     FixedThreshold,
     KnownSets,
     MacroF1Thresholds,
@@ -34,6 +35,7 @@ DEFAULT = ["e-homer", "kfhe-homer", "forest", "extra-trees"]
 RULES = {
     "macro_f1": MacroF1Thresholds,
     "micro_f1": MicroF1Threshold,
+    "example_f1": ExpectedF1,
     "hamming": FixedThreshold,
     "subset": KnownSets,
     "ranking": CardinalityThreshold,
@@ -131,7 +133,8 @@ class TestRules:
         X, Y = labelled
         model = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X, Y)
         assert type(model.rule_) is RULES[optimize]
-        expected = RULES[optimize]().fit(model.held_out_proba_, Y)
+        settings = {"macro_f1": {"noise_rate": "auto"}, "example_f1": {"empty": 0.0}}
+        expected = RULES[optimize](**settings.get(optimize, {})).fit(model.held_out_proba_, Y)
         np.testing.assert_array_equal(model.predict(X), expected(model.predict_proba(X)))
 
     @pytest.mark.parametrize("optimize", RULES)
@@ -154,6 +157,7 @@ class TestRules:
         expected = {
             "macro_f1": np.mean([f1_score(a, b) for a, b in zip(truth.T, labels.T, strict=True)]),
             "micro_f1": 2 * (labels & truth).sum() / (labels.sum() + truth.sum()),
+            "example_f1": np.mean([f1_score(a, b, zero_division=0) for a, b in zip(truth, labels, strict=True)]),
             "hamming": right.mean(),
             "subset": right.all(axis=1).mean(),
             "ranking": label_ranking_average_precision_score(truth, model.predict_proba(new)),
@@ -164,6 +168,7 @@ class TestRules:
         single = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X[::2], Y[::2, :1])
         found, one = single.predict(new), truth[:, :1]
         alone = {"hamming": (found == one).mean(), "subset": (found == one).mean(), "ranking": 1.0}
+        alone["example_f1"] = (found & one).mean()
         assert single.score(new, one) == pytest.approx(alone.get(optimize, f1_score(one, found)))
 
     def test_a_rule_of_ones_own(self, labelled):
@@ -215,11 +220,16 @@ class TestMembers:
         svms = complete.named_estimators_["e-homer"]
         np.testing.assert_allclose(svms.predict_proba(new), svms.predict_proba(at_the_median))
         frame.loc[::7, "b"] = np.nan
-        with pytest.warns(UserWarning, match="e-homer and kfhe-homer: trained on medians in place of missing values"):
+        with pytest.warns(UserWarning, match="Members 'e-homer', 'kfhe-homer': missing values imputed"):
             model = FusedMultilabelClassifier(n_estimators=5, random_state=0).fit(frame, Y)
         assert list(model.named_estimators_) == DEFAULT
         assert list(model.notes_) == ["e-homer", "kfhe-homer"]
-        assert "e-homer      trained on medians" in model.describe()
+        assert [line.endswith("  missing values imputed") for line in model.describe().splitlines()[1:5]] == [
+            True,
+            True,
+            False,
+            False,
+        ]
         assert model.feature_names_in_.tolist() == frame.columns.tolist()
         assert model.predict(frame).shape == Y.shape
 
@@ -232,7 +242,7 @@ class TestMembers:
             model = FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(X, Y, weights)
         assert [len(member.oob_decision_function_) for member in model.estimators_] == [80, 80, 160, 160]
         assert np.isnan(model.held_out_proba_).any(axis=1).sum() >= 80
-        assert "kfhe-homer   trained on 80 of 160 samples" in model.describe()
+        assert model.describe().count("  trained on 80 of 160 samples") == 2
         assert model.predict_proba(X).shape == Y.shape
         weights[:80] = 0.0
         assert FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(X, Y, weights).notes_ == {}

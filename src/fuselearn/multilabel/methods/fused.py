@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,7 @@ from fuselearn._parameters import check_choice, check_reporting, check_whole_num
 from fuselearn._progress import make_reporter
 from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.fusion import Problem, Trained
-from fuselearn.fusion.members import SharedLearners
+from fuselearn.fusion.members import MOST_SVM_SAMPLES, SharedLearners, describe_members, note_preparations, warn_of
 from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import LabelModel, Learner, label_target
 from fuselearn.learners.learner import Indices
@@ -31,6 +30,7 @@ from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, find_cons
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     DecisionRule,
+    ExpectedF1,
     FixedThreshold,
     KnownSets,
     MacroF1Thresholds,
@@ -46,8 +46,6 @@ from fuselearn.multilabel.stratification import iterative_train_test_split
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# On more samples, SVMs take longer than all forests together.
-MOST_SVM_SAMPLES = 5_000
 TREES_PER_HOMER = 4
 SVM_MEMBERS = ("e-homer", "kfhe-homer")
 """Names of the default members that are SVMs."""
@@ -55,6 +53,7 @@ SVM_MEMBERS = ("e-homer", "kfhe-homer")
 RULES: Mapping[str, DecisionRule] = {
     "macro_f1": MacroF1Thresholds(noise_rate="auto"),
     "micro_f1": MicroF1Threshold("auto"),
+    "example_f1": ExpectedF1(empty=0.0, noise_rate="auto"),
     "hamming": FixedThreshold(),
     "subset": KnownSets(),
     "ranking": CardinalityThreshold("auto"),
@@ -62,11 +61,12 @@ RULES: Mapping[str, DecisionRule] = {
 MEASURES: Mapping[str, Callable[..., float]] = {
     "macro_f1": partial(f1_score, average="macro", zero_division=0.0),
     "micro_f1": partial(f1_score, average="micro", zero_division=0.0),
+    "example_f1": partial(f1_score, average="samples", zero_division=0.0),
     "hamming": lambda *labels, **weights: 1.0 - hamming_loss(*labels, **weights),
     "subset": accuracy_score,
     "ranking": label_ranking_average_precision_score,
 }
-"""What ``score`` returns; those of the first four compare labels, the last one ranks probabilities."""
+"""What ``score`` returns; the last one ranks probabilities."""
 
 
 def train_fused(
@@ -238,6 +238,8 @@ class FusedMultilabelClassifier(MultilabelBase):
     "macro_f1"    a threshold per label with the best expected F1, nearer to a common one if the label is rare
                   (``MacroF1Thresholds(noise_rate="auto")``)
     "micro_f1"    the threshold with the best micro F1 (``MicroF1Threshold("auto")``)
+    "example_f1"  for each sample the labels with the largest expected F1, at least one
+                  (``ExpectedF1(empty=0.0, noise_rate="auto")``)
     "hamming"     0.5, since the probabilities are calibrated
     "subset"      the most probable label set of training (``KnownSets``)
     "ranking"     the probabilities count; labels are above the threshold of ``CardinalityThreshold``
@@ -258,7 +260,7 @@ class FusedMultilabelClassifier(MultilabelBase):
         whose time grows faster than the square of the number of samples and which take no missing values: they are
         trained on 5,000 of more samples, in which labels are as frequent as in all, and on medians in place of missing
         values, with a feature that says where. A warning and ``notes_`` say so.
-    optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}, default="macro_f1"
+    optimize : {"macro_f1", "micro_f1", "example_f1", "hamming", "subset", "ranking"}, default="macro_f1"
         Measure that the rule optimizes.
     n_estimators : int, default=25
         HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have four times as many trees.
@@ -280,7 +282,7 @@ class FusedMultilabelClassifier(MultilabelBase):
     named_estimators_ : dict of str to classifier
         The same, by name.
     notes_ : dict of str to str
-        What default members are trained on instead of the table as it is, by their names.
+        What was done to fit default members, by their names: missing values imputed, samples left out.
     estimator_weights_ : array of shape (n_members, n_labels)
         Weight w_kj of each member's log-odds; 0 for a member that adds nothing to the others.
     intercepts_ : array of shape (n_labels,)
@@ -373,7 +375,7 @@ class FusedMultilabelClassifier(MultilabelBase):
 
         Parameters
         ----------
-        optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}
+        optimize : {"macro_f1", "micro_f1", "example_f1", "hamming", "subset", "ranking"}
         X, y, sample_weight
             The training data.
 
@@ -400,8 +402,9 @@ class FusedMultilabelClassifier(MultilabelBase):
         Returns
         -------
         float
-            Macro F1 or micro F1, as scikit-learn computes it with ``zero_division=0``; one minus the Hamming loss; the
-            fraction of samples all of whose labels are right; or label ranking average precision.
+            Macro F1, micro F1 or the mean F1 of the samples, as scikit-learn computes it with ``zero_division=0``; one
+            minus the Hamming loss; the fraction of samples all of whose labels are right; or label ranking average
+            precision.
         """
         check_is_fitted(self)
         Y: Any = self._check_labels(y, count_rows(X))
@@ -450,15 +453,13 @@ class FusedMultilabelClassifier(MultilabelBase):
         str
         """
         check_is_fitted(self)
-        names = list(self.named_estimators_)
-        width = max(6, *map(len, names))
-        lines = [f"{'member'.ljust(width)}  weight  squared error  seconds"]
-        rows = zip(names, self.estimator_weights_.mean(axis=1), self.errors_.mean(axis=1), self.seconds_, strict=False)
-        lines += [f"{n.ljust(width)}  {weight:6.3f}  {error:13.4f}  {time:7.2f}" for n, weight, error, time in rows]
-        lines += [f"{name.ljust(width)}  {note}" for name, note in self.notes_.items()]
-        if hasattr(self.rule_, "noise_rate_"):
-            lines.append(f"about {self.noise_rate_:.1%} of the labels seem to be flipped")
-        return "\n".join(lines)
+        columns = {
+            "weight": (self.estimator_weights_.mean(axis=1), ".3f"),
+            "squared error": (self.errors_.mean(axis=1), ".4f"),
+            "seconds": (self.seconds_, ".2f"),
+        }
+        noise_rate = getattr(self.rule_, "noise_rate_", None)
+        return describe_members(list(self.named_estimators_), columns, self.notes_, noise_rate)
 
     def plot_members(self) -> Figure:
         """Draw the mean weight of each member beside its error.
@@ -489,35 +490,25 @@ class FusedMultilabelClassifier(MultilabelBase):
         return replace(problem, out_of_bag=True)
 
     def _train(self, problem: Problem) -> Trained:
+        notes, part = {}, None
         if self.estimators is None:
             members = make_default_members(self.n_estimators, self.n_jobs)
-            notes = note_adaptations(problem)
+            n_samples = int(np.count_nonzero(problem.initial_weights))
+            note = note_preparations(has_missing(problem.X), min(n_samples, MOST_SVM_SAMPLES), n_samples)
+            notes = dict.fromkeys(SVM_MEMBERS, note) if note else {}
+            part = draw_part(problem, MOST_SVM_SAMPLES) if n_samples > MOST_SVM_SAMPLES else None
         else:
             members = {name: as_multilabel(member, self.n_jobs) for name, member in self.estimators}
-            notes = ""
-        if notes:
-            warnings.warn(f"{' and '.join(SVM_MEMBERS)}: {notes}.", stacklevel=5)
-        is_large = self.estimators is None and np.count_nonzero(problem.initial_weights) > MOST_SVM_SAMPLES
-        part = draw_part(problem, MOST_SVM_SAMPLES) if is_large else None
+        warn_of(notes)
         on_member = make_reporter(self, len(members), lambda member: member)
         trained = train_fused(problem, members, on_member, part)
-        trained.trace["notes_"] = dict.fromkeys(SVM_MEMBERS, notes) if notes else {}
+        trained.trace["notes_"] = notes
         return trained
 
     def _fusion(self) -> LogOddsFusion:
         check_is_fitted(self)
         fusion: LogOddsFusion = self._fused_.models[0].fusion
         return fusion
-
-
-def note_adaptations(problem: Problem) -> str:
-    """Return a sentence about what SVMs are trained on instead of the table as it is; empty if there is nothing."""
-    notes, n_samples = [], np.count_nonzero(problem.initial_weights)
-    if n_samples > MOST_SVM_SAMPLES:
-        notes.append(f"trained on {MOST_SVM_SAMPLES:,} of {n_samples:,} samples")
-    if has_missing(problem.X):
-        notes.append("trained on medians in place of missing values, with a feature that says where")
-    return ", ".join(notes)
 
 
 def as_multilabel(member: Any, n_jobs: int | None) -> MultilabelBase:

@@ -1,4 +1,4 @@
-"""KFHE for multi-label data: two Kalman filters that fuse multi-label models of any kind."""
+"""ML-KFHE, KFHE for multi-label data: two Kalman filters that fuse multi-label models of any kind."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def train_filtered(
 
 
 class KFHEMultilabelClassifier(MultilabelEnsemble):
-    """An ensemble in which a Kalman filter fuses multi-label classifiers, each a noisy measurement of the ideal one.
+    """ML-KFHE: a Kalman filter fuses multi-label classifiers, each a noisy measurement of the ideal one.
 
     With y the estimate of the training samples' label scores, P its variance and h_t the t-th classifier, ::
 
@@ -176,12 +176,19 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
 
     See Also
     --------
-    KFHEHOMERClassifier : The same filters with HOMERs.
+    KFHEHOMERClassifier : The same filters with HOMERs, ML-KFHE-HOMER.
     fuselearn.KFHEClassifier : The same filters for one class per sample.
+
+    Notes
+    -----
+    ML-KFHE-CC fuses classifier chains, ``KFHEMultilabelClassifier(ChainClassifier(order="random"))``: each chain has an
+    order of its own. With SVMs take ``SVMClassifier(probability="logistic")``, whose scores need no folds.
 
     References
     ----------
-    Pakrashi, A. and Mac Namee, B. (2019). KFHE-HOMER. arXiv 1904.10552.
+    Pakrashi, A. and Mac Namee, B. (2023). ML-KFHE: Multi-label ensemble classification algorithm exploiting sensor
+    fusion properties of the Kalman filter. SN Computer Science, doi 10.1007/s42979-023-02280-4. Earlier versions, as
+    KFHE-HOMER: arXiv 1904.10552.
 
     Examples
     --------

@@ -384,7 +384,8 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     References
     ----------
     Pakrashi, A. and Mac Namee, B. (2019). KFHE-HOMER: A multi-label ensemble classification algorithm exploiting sensor
-    fusion properties of the Kalman filter. arXiv 1904.10552.
+    fusion properties of the Kalman filter. arXiv 1904.10552. Its newest version, SN Computer Science (2023), doi
+    10.1007/s42979-023-02280-4, calls it ML-KFHE-HOMER.
 
     Examples
     --------
