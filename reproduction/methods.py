@@ -240,12 +240,12 @@ LABELS: Mapping[str, Method] = {
     ),
     "ML-KFHE-CC": Method(_filtered_chains, "101 chains of SVMs in random orders, fused by a Kalman filter"),
     "ECC (trees)": Method(
-        partial(multilabel.EnsembleOfChainsClassifier, UNPRUNED_TREE),
-        "25 chains of unpruned trees on bootstrap samples",
+        partial(multilabel.EnsembleOfChainsClassifier, UNPRUNED_TREE, 10),
+        "10 chains of unpruned trees on bootstrap samples",
     ),
     "EBR (trees)": Method(
-        partial(multilabel.EnsembleOfBinaryRelevanceClassifier, UNPRUNED_TREE),
-        "25 times one unpruned tree per label, on bootstrap samples",
+        partial(multilabel.EnsembleOfBinaryRelevanceClassifier, UNPRUNED_TREE, 10),
+        "10 times one unpruned tree per label, on bootstrap samples",
     ),
     "CC": Method(multilabel.ChainClassifier, "one chain of SVMs in the order of the labels"),
     "HOMER-B": Method(partial(multilabel.HOMERClassifier, **AS_PUBLISHED), "one HOMER with balanced clusters"),

@@ -171,6 +171,9 @@ MIN_ENTRIES = 30
 # Lower rates are mistakes of the scores rather than of the labels.
 MIN_RATE = 0.04
 MAX_RATE = 0.4
+MIN_POSITIVES = 8
+BEST_LABELS = 0.9
+MIN_FREQUENCY = 0.4
 
 
 def read_noise_rate(noise_rate: Any, scores: Scores, truth: PartialTable) -> float:
@@ -218,6 +221,48 @@ def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
     entries = entries[entries != UNKNOWN]
     rate = float(entries.mean()) if len(entries) >= MIN_ENTRIES else 0.0
     return 0.0 if rate < MIN_RATE else min(rate, MAX_RATE)
+
+
+def estimate_label_frequency(scores: Scores, truth: PartialTable) -> float:
+    """Estimate the fraction of the true labels that are given, if others were forgotten by chance.
+
+    Nearly all of the samples with the highest scores for a label that is easy to predict have it, so those without are
+    mostly forgotten. Of each label with at least eight positives, the samples with the highest scores count, half as
+    many as positives. The estimate is the 0.9-quantile, over the labels, of the fraction of them that is positive.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples, n_labels)
+        Out-of-sample scores.
+    truth : array of shape (n_samples, n_labels)
+        The labels, 1, 0 or `UNKNOWN`.
+
+    Returns
+    -------
+    float
+        At least 0.4; 1 if all labels are rare. Lower than the fraction if no label is easy to predict.
+
+    References
+    ----------
+    Elkan, C., Noto, K. (2008). Learning classifiers from only positive and unlabeled data. KDD, 213-220. There the
+    fraction is estimated from the probabilities of the positives.
+
+    Examples
+    --------
+    Of 100 samples in the order of their scores, the last 20 have the label, but it was forgotten for every fourth.
+
+    >>> truth = np.zeros((100, 1), dtype=np.int8)
+    >>> truth[80:] = np.tile([1, 1, 1, 0], 5)[:, None]
+    >>> round(estimate_label_frequency(np.linspace(0, 1, 100)[:, None], truth), 2)
+    0.71
+    """
+    n_top = (truth == 1).sum(axis=0) // 2
+    labels = np.flatnonzero(n_top >= MIN_POSITIVES // 2)
+    if not len(labels):
+        return 1.0
+    ranked = np.take_along_axis(truth, np.argsort(-scores, axis=0, kind="stable"), axis=0)
+    given = [ranked[ranked[:, label] != UNKNOWN, label][: n_top[label]].mean() for label in labels]
+    return float(np.clip(np.quantile(given, BEST_LABELS), MIN_FREQUENCY, 1.0))
 
 
 def correct_labels(truth: PartialTable, noise_rate: float) -> Scores:
@@ -329,9 +374,8 @@ class MicroF1Threshold(LearnedThreshold):
 
     def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
         self.noise_rate_ = read_noise_rate(self.noise_rate, scores, truth)
-        entries = scores, correct_labels(truth, self.noise_rate_), _known_weights(truth, weights)
-        [best] = _best_f1_thresholds(*(table.reshape(-1, 1) for table in entries))
-        self.threshold_ = 0.5 if np.isnan(best) else float(best)
+        positives = correct_labels(truth, self.noise_rate_)
+        self.threshold_ = _best_common_threshold(scores, positives, _known_weights(truth, weights))
 
 
 class LabelThresholds(DecisionRule):
@@ -421,6 +465,12 @@ class MacroF1Thresholds(LabelThresholds):
     labels. The rule estimates the correct ones. n⁺ is then replaced by n⁺² / (n⁺ + v), with the variance v of the
     number of flips, and t₀ is 0.5: a label that does not stand out from the flips is hardly ever predicted.
 
+    With ``noise_rate="auto"`` and no flips found, some labels may still have been forgotten. The probability of a true
+    label is then p / c, with the fraction c of the true labels that are given
+    (:func:`~fuselearn.multilabel.decisions.estimate_label_frequency`), which replaces p in F1(k). t₀ is the threshold
+    with which samples have 1 / c times as many labels as in training, or that with the best expected micro F1,
+    whichever is lower.
+
     .. versionadded:: 0.2
 
     Parameters
@@ -435,6 +485,8 @@ class MacroF1Thresholds(LabelThresholds):
     ----------
     thresholds_ : array of shape (n_labels,)
     noise_rate_ : float
+    label_frequency_ : float
+        The fraction c; 1 if it was not estimated.
 
     See Also
     --------
@@ -456,6 +508,7 @@ class MacroF1Thresholds(LabelThresholds):
     """
 
     noise_rate_: float
+    label_frequency_: float
 
     def __init__(self, shrinkage: float = 2.0, *, noise_rate: Any = 0.0) -> None:
         self.shrinkage = shrinkage
@@ -464,23 +517,29 @@ class MacroF1Thresholds(LabelThresholds):
     def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
         shrinkage = check_number("shrinkage", self.shrinkage, 0)
         self.noise_rate_ = rate = read_noise_rate(self.noise_rate, scores, truth)
-        counted = _known_weights(truth, weights)
-        best = _best_f1_thresholds(scores, correct_probabilities(scores, rate), counted)
-        common = 0.5 if rate else _match_truth(scores, truth, weights)
+        counted, may_be_forgotten = _known_weights(truth, weights), self.noise_rate == "auto" and not rate
+        self.label_frequency_ = estimate_label_frequency(scores, truth) if may_be_forgotten else 1.0
+        expected = np.minimum(correct_probabilities(scores, rate) / self.label_frequency_, 1.0)
+        best = _best_f1_thresholds(scores, expected, counted)
+        common = 0.5 if rate else _match_truth(scores, truth, weights, frequency=self.label_frequency_)
+        if may_be_forgotten:
+            common = min(common, _best_common_threshold(scores, expected, counted))
         positives = np.maximum((counted * correct_labels(truth, rate)).sum(axis=0), 0.0)
         total = positives + noise_variance(rate) * counted.sum(axis=0)
         outstanding = np.divide(positives**2, total, out=np.zeros_like(total), where=total > 0)
         self.thresholds_ = _shrink(best, common, outstanding, shrinkage)
 
 
-def _match_truth(scores: Scores, truth: PartialTable, weights: Scores, noise_rate: float = 0.0) -> float:
+def _match_truth(
+    scores: Scores, truth: PartialTable, weights: Scores, noise_rate: float = 0.0, frequency: float = 1.0
+) -> float:
     """Return the threshold with which as many known labels are predicted, by weight, as are true.
 
     It is halfway between two scores; the higher one of two equally good thresholds.
     """
     known = truth != UNKNOWN
     entries = np.broadcast_to(weights[:, None], truth.shape)[known]
-    total = entries @ correct_labels(truth[known], noise_rate)
+    total = entries @ correct_labels(truth[known], noise_rate) / frequency
     order = np.argsort(-scores[known])
     ranked = scores[known][order]
     above = np.concatenate([[max(1.0, ranked[0])], ranked])
@@ -512,6 +571,12 @@ def _best_f1_thresholds(scores: Scores, positives: npt.NDArray[Any], weights: Sc
     best = f1.argmax(axis=0)[None]
     thresholds = _halfway(np.take_along_axis(ranked, best, axis=0), np.take_along_axis(below, best, axis=0))[0]
     return np.where(f1.max(axis=0) > 0, thresholds, np.nan)
+
+
+def _best_common_threshold(scores: Scores, positives: npt.NDArray[Any], weights: Scores) -> float:
+    """Return the threshold for all labels with the best micro F1, 0.5 without positives."""
+    [best] = _best_f1_thresholds(*(table.reshape(-1, 1) for table in (scores, positives, weights)))
+    return 0.5 if np.isnan(best) else float(best)
 
 
 def _shrink(best: Scores, common: float, n_positives: Scores, shrinkage: float) -> Scores:
@@ -631,6 +696,14 @@ class ExpectedF1(DecisionRule):
     ----------
     empty : float, default=1.0
         F1 of an empty set if no label is true. With 0, every sample gets a label.
+    noise_rate : float or "auto", default=0.0
+        Fraction of the training labels that were flipped by chance; the probabilities are then corrected for it. Any
+        but 0 is learned in ``fit``. "auto" estimates it, see
+        :func:`~fuselearn.multilabel.decisions.estimate_noise_rate`.
+
+    Attributes
+    ----------
+    noise_rate_ : float
 
     References
     ----------
@@ -648,8 +721,19 @@ class ExpectedF1(DecisionRule):
            [1, 0]])
     """
 
-    def __init__(self, empty: float = 1.0) -> None:
+    noise_rate_ = 0.0
+
+    def __init__(self, empty: float = 1.0, *, noise_rate: Any = 0.0) -> None:
         self.empty = empty
+        self.noise_rate = noise_rate
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether the fraction of flips must be learned."""
+        return bool(self.noise_rate != 0.0)
+
+    def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
+        self.noise_rate_ = read_noise_rate(self.noise_rate, scores, truth)
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         empty = check_probability("empty", self.empty)
@@ -657,7 +741,7 @@ class ExpectedF1(DecisionRule):
             raise ValueError(
                 f"Expected F1 needs probabilities from 0 to 1, not scores from {scores.min():g} to {scores.max():g}."
             )
-        probabilities = np.ascontiguousarray(scores.clip(0, 1))
+        probabilities = np.ascontiguousarray(correct_probabilities(scores, self.noise_rate_))
         order = np.argsort(-probabilities, axis=1, kind="stable")
         sizes = find_best_sizes(np.take_along_axis(probabilities, order, axis=1), empty)
         chosen = np.empty(scores.shape, dtype=np.int64)

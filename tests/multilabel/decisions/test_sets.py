@@ -136,6 +136,15 @@ class TestExpectedF1:
         assert not ExpectedF1()(np.full((1, 3), 0.1)).any()
         assert ExpectedF1(empty=0.0)(np.full((1, 3), 0.1)).all()
 
+    def test_flipped_labels_by_hand(self):
+        """A tenth of the labels was flipped: .18 and .1 are .1 and 0 without flips."""
+        flipped = [[0.18, 0.1], [0.74, 0.5]]
+        rule = ExpectedF1(empty=0.0, noise_rate=0.1)
+        assert rule.needs_scores
+        rule.fit(flipped, [[0, 0], [1, 1]])
+        assert rule(flipped).tolist() == ExpectedF1(empty=0.0)([[0.1, 0.0], [0.8, 0.5]]).tolist() == [[1, 0], [1, 1]]
+        assert ExpectedF1(empty=0.0)(flipped).tolist() == [[1, 1], [1, 1]]
+
     def test_needs_probabilities(self):
         with pytest.raises(ValueError, match=r"probabilities from 0 to 1, not scores from -1 to 0\.5"):
             ExpectedF1()([[-1.0, 0.5]])

@@ -16,6 +16,7 @@ from fuselearn.multilabel.decisions import (
     MicroF1Threshold,
     PerLabelThresholds,
     correct_labels,
+    estimate_label_frequency,
     estimate_noise_rate,
 )
 
@@ -53,6 +54,34 @@ def test_unknown_labels_do_not_count():
     half = np.random.default_rng(1).random(Y.shape) < 0.5
     found = estimate_noise_rate(scores, np.where(half, noisy, np.int8(-1)))
     assert found == pytest.approx(0.2, abs=0.05)
+
+
+@given(st.floats(0.4, 1.0), st.integers(0, 1000))
+def test_the_fraction_of_given_labels_is_found_if_one_label_is_easy(frequency, seed):
+    """The first half of the samples has the labels; the scores of the second one are random."""
+    rng = np.random.default_rng(seed)
+    Y = np.repeat(np.array([[1, 1], [0, 0]], dtype=np.int8), 3000, axis=0)
+    scores = np.c_[0.9 * Y[:, 0] + 0.1 * rng.random(6000), rng.random(6000)]
+    given_labels = corrupt_labels(Y, 1 - frequency, "forgotten", random_state=seed)
+    found = estimate_label_frequency(scores, given_labels)
+    assert found == pytest.approx(max(0.4, 0.9 * frequency + 0.1 * frequency / 2), abs=0.08)
+    assert estimate_label_frequency(scores[:, :1], given_labels[:, :1]) == pytest.approx(frequency, abs=0.08)
+
+
+def test_unknown_labels_do_not_count_as_forgotten():
+    scores, Y = np.linspace(1, 0, 100)[:, None], np.r_[np.ones(40), np.zeros(60)].astype(np.int8)[:, None]
+    Y[:40:4] = 0  # each fourth is forgotten
+    assert estimate_label_frequency(scores, Y) == pytest.approx(11 / 15)
+    Y[:40:4] = -1
+    assert estimate_label_frequency(scores, Y) == 1.0
+
+
+def test_rare_labels_say_nothing_about_forgotten_ones():
+    scores, Y = np.linspace(1, 0, 100)[:, None], np.zeros((100, 1), dtype=np.int8)
+    Y[30:37] = 1
+    assert estimate_label_frequency(scores, Y) == 1.0
+    Y[37] = 1
+    assert estimate_label_frequency(scores, Y) == 0.4
 
 
 @given(st.floats(0.0, 0.4))
@@ -271,6 +300,26 @@ class TestMacroF1:
         Y[:, 1] = 0
         assert MacroF1Thresholds().fit(scores, Y).thresholds_[1] == CardinalityThreshold().fit(scores, Y).threshold_
         assert MacroF1Thresholds(noise_rate=0.3).fit(scores, Y).thresholds_[1] == 0.5
+
+    def test_forgotten_labels_by_hand(self):
+        """Of the best 5 of 20 samples 4 have the label, c = .8; probabilities of .8 become 1, and F1 is 1 for those."""
+        scores = np.r_[np.full(10, 0.8) + np.arange(10)[::-1] * 1e-6, np.linspace(0.02, 0.01, 10)][:, None]
+        Y = np.array([1, 1, 0, 1, 1, 1, 1, 1, 1, 1] + [0] * 10)[:, None]
+        rule = MacroF1Thresholds(0, noise_rate="auto").fit(scores, Y)
+        assert rule.label_frequency_ == pytest.approx(0.75)
+        assert rule.thresholds_ == pytest.approx([0.41])
+        assert MacroF1Thresholds(0).fit(scores, Y).label_frequency_ == 1.0
+
+    def test_forgotten_labels_are_found_again(self):
+        """Half of the labels are forgotten; the thresholds come from scores of what is left."""
+        rng = np.random.default_rng(0)
+        scores = rng.beta(0.2, 0.4, size=(4000, 4))
+        Y = (rng.random(scores.shape) < scores).astype(int)
+        left = corrupt_labels(Y, 0.5, "forgotten", random_state=0)
+        aware, unaware = (MacroF1Thresholds(noise_rate=rate).fit(scores / 2, left) for rate in ("auto", 0.0))
+        assert aware.label_frequency_ == pytest.approx(0.5, abs=0.05)
+        gain = f1_score(Y, aware(scores / 2), average="macro") - f1_score(Y, unaware(scores / 2), average="macro")
+        assert gain > 0.01
 
     def test_unknown_labels_do_not_count(self, simulate):
         scores, Y = simulate(60)

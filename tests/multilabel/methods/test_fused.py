@@ -133,8 +133,8 @@ class TestRules:
         X, Y = labelled
         model = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X, Y)
         assert type(model.rule_) is RULES[optimize]
-        settings = {"empty": 0.0} if optimize == "example_f1" else {}
-        expected = RULES[optimize](**settings).fit(model.held_out_proba_, Y)
+        settings = {"macro_f1": {"noise_rate": "auto"}, "example_f1": {"empty": 0.0}}
+        expected = RULES[optimize](**settings.get(optimize, {})).fit(model.held_out_proba_, Y)
         np.testing.assert_array_equal(model.predict(X), expected(model.predict_proba(X)))
 
     @pytest.mark.parametrize("optimize", RULES)

@@ -53,7 +53,7 @@ SVM_MEMBERS = ("e-homer", "kfhe-homer")
 RULES: Mapping[str, DecisionRule] = {
     "macro_f1": MacroF1Thresholds(noise_rate="auto"),
     "micro_f1": MicroF1Threshold("auto"),
-    "example_f1": ExpectedF1(empty=0.0),
+    "example_f1": ExpectedF1(empty=0.0, noise_rate="auto"),
     "hamming": FixedThreshold(),
     "subset": KnownSets(),
     "ranking": CardinalityThreshold("auto"),
@@ -238,7 +238,8 @@ class FusedMultilabelClassifier(MultilabelBase):
     "macro_f1"    a threshold per label with the best expected F1, nearer to a common one if the label is rare
                   (``MacroF1Thresholds(noise_rate="auto")``)
     "micro_f1"    the threshold with the best micro F1 (``MicroF1Threshold("auto")``)
-    "example_f1"  for each sample the labels with the largest expected F1, at least one (``ExpectedF1(empty=0.0)``)
+    "example_f1"  for each sample the labels with the largest expected F1, at least one
+                  (``ExpectedF1(empty=0.0, noise_rate="auto")``)
     "hamming"     0.5, since the probabilities are calibrated
     "subset"      the most probable label set of training (``KnownSets``)
     "ranking"     the probabilities count; labels are above the threshold of ``CardinalityThreshold``
