@@ -12,6 +12,9 @@ and 20 % of the labels are made wrong. Then, averaged over tables and rates,
 - found, right: of audit_labels, fraction of the wrong labels that are suspects, and of the suspects that are wrong;
 - time: processor time of ``audit_labels`` over that of the other, with one thread each.
 
+A second table has found, right and the number of suspects over that of wrong labels for each kind of noise and each
+rate. The last line is the fraction of the labels of scikit-learn's generated tables, all correct, that are suspects.
+
 The others rank by the probabilities of scikit-learn's random forest, from five folds: cleanlab's quality scores; the
 issues that ``find_label_issues`` lists, in its order, before all other samples; and the quality of ``CleanLearning``,
 which does the folds by itself.
@@ -29,7 +32,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_classification,
+    make_multilabel_classification,
+)
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -43,6 +53,24 @@ PAPERS = ("glass", "sonar", "vertebral", "ionosphere", "knowledge")
 MOST_SAMPLES = pick(500, 60)
 KINDS = ("uniform", "pair", "boundary", "neighbour", "feature-dependent")
 RATES = pick((0.05, 0.1, 0.2), (0.2,))
+NEAR_BORDER = "boundary"  # nobody finds these
+CLASSES: tuple[dict[str, Any], ...] = (
+    {},
+    {"n_samples": 1000},
+    {"n_samples": 600, "n_classes": 3, "n_informative": 5},
+    {"n_samples": 500, "class_sep": 0.5},
+    {"n_samples": 500, "weights": [0.9]},
+    {"n_samples": 500, "flip_y": 0},
+    {"n_samples": 500, "flip_y": 0, "class_sep": 0.5},
+    {"n_samples": 500, "flip_y": 0, "weights": [0.9]},
+)
+LABELS: tuple[dict[str, Any], ...] = (
+    {},
+    {"n_samples": 500},
+    {"n_samples": 300, "n_classes": 10, "n_labels": 3},
+    {"n_samples": 300, "n_features": 60, "n_classes": 15, "n_labels": 3},
+)
+N_SEEDS = pick(3, 1)
 OURS, OTHERS = "audit_labels", ("quality scores", "find_label_issues", "CleanLearning")
 AUDITS = (OURS, *OTHERS)
 
@@ -123,9 +151,9 @@ def measure(trust: Trust, seconds: float, wrong: npt.NDArray[np.bool_]) -> list[
 
 
 def measure_suspects(suspects: npt.NDArray[np.bool_], wrong: npt.NDArray[np.bool_]) -> list[float]:
-    """Return which fraction of the wrong labels is suspected, and which fraction of the suspects is wrong."""
-    both = np.count_nonzero(suspects & wrong)
-    return [both / max(1, wrong.sum()), both / max(1, suspects.sum())]
+    """Return the fractions of wrong labels suspected and of suspects wrong, and the ratio of their numbers."""
+    both, n_wrong = np.count_nonzero(suspects & wrong), max(1, wrong.sum())
+    return [both / n_wrong, both / max(1, suspects.sum()), suspects.sum() / n_wrong]
 
 
 def measure_all(*, with_others: bool) -> dict[tuple[str, str], list[list[float]]]:
@@ -146,6 +174,25 @@ def measure_all(*, with_others: bool) -> dict[tuple[str, str], list[list[float]]
     return found
 
 
+def print_numbers(found: dict[tuple[str, str], list[list[float]]]) -> None:
+    """Print found, right, and suspects over wrong labels, for each rate."""
+    print(f"\n| noise | {' | '.join(f'{rate:.0%}: found | right | suspects / wrong' for rate in RATES)} |")
+    print("|---" * (1 + 3 * len(RATES)) + "|")
+    for kinds in (*((kind,) for kind in KINDS), tuple(kind for kind in KINDS if kind != NEAR_BORDER)):
+        lines = np.array([found[kind, OURS] for kind in kinds]).reshape(-1, len(RATES), 6)  # the rates vary fastest
+        cells = " | ".join(f"{value:.3f}" for value in lines.mean(axis=0)[:, 3:].ravel())
+        print(f"| {kinds[0] if len(kinds) == 1 else f'all but {NEAR_BORDER}'} | {cells} |", flush=True)
+
+
+def print_correct() -> None:
+    """Print the mean fraction of correct labels that are suspects."""
+    rates = {}
+    for make, several in ((make_classification, CLASSES), (make_multilabel_classification, LABELS)):
+        generated = [make(random_state=seed, **settings) for seed in range(N_SEEDS) for settings in several]
+        rates[make.__name__] = np.mean([audit_labels(X, y, random_state=0).noise_rate for X, y in generated])
+    print("\nsuspects among correct labels: " + ", ".join(f"{name} {rate:.3f}" for name, rate in rates.items()))
+
+
 def main() -> None:
     with_others = importlib.util.find_spec("cleanlab") is not None
     if not with_others:
@@ -162,6 +209,8 @@ def main() -> None:
         cells = [f"{means[t][column]:.3f}" for column in (0, 1) for t in audits]
         cells += [f"{means[OURS][column]:.3f}" for column in (3, 4)]
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
+    print_numbers(found)
+    print_correct()
     if with_others:
         spent = {t: sum(line[2] for kind in KINDS for line in found[kind, t]) for t in audits}
         print("\ntime: " + ", ".join(f"{spent[OURS] / spent[t]:.2f} of {t}" for t in OTHERS))

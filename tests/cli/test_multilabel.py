@@ -21,7 +21,7 @@ ONE_MODEL = {
     *("label-powerset", "pruned-sets", "rakel", "mlknn", "brknn"),
 }
 OURS = [name for name, path in METHODS["multilabel"].items() if path.startswith("fuselearn.")]
-WRONG = [(3, "digit_1"), (40, "digit_5"), (77, "digit_0")]
+WRONG = [(3 + 6 * k, ("digit_0", "digit_1", "digit_5")[k % 3]) for k in range(15)]
 
 
 @pytest.fixture(autouse=True)
@@ -149,8 +149,8 @@ def test_audit_finds_single_labels_of_samples():
         "row", "label", "given", "suggested", "probability", "suggested_probability", "suspect",
     ]  # fmt: skip
     found = set(zip(listed["row"] - 1, listed["label"], strict=True))
-    assert found & set(WRONG)
-    assert len(found) < 5
+    assert len(found) < 3 * len(WRONG)
+    assert len(found & set(WRONG)) > len(WRONG) / 2
     assert (listed["given"] != listed["suggested"]).all()
     assert f"About {len(listed)} of 300 labels" in done.stdout
     page = Path("page.html").read_text(encoding="utf-8")

@@ -43,23 +43,24 @@ class Recorder(ClassifierMixin, BaseEstimator):
 
 
 class TestByHand:
-    # Twenty samples of each class, from uncertain to certain predictions; those at 12 and 19 have the other class.
+    # Eighty samples of each class, four times from uncertain to certain predictions; every tenth has the other class.
     certainty = 1 - np.geomspace(0.4, 0.01, 20)
     p = np.vstack([np.column_stack([certainty, 1 - certainty]), np.column_stack([1 - certainty, certainty])])
-    wrong = (12, 19, 32, 39)
-    y = np.where(np.isin(np.arange(40), wrong), np.repeat(["b", "a"], 20), np.repeat(["a", "b"], 20))
-    others = np.delete(np.arange(40), wrong)
+    p = np.tile(p, (4, 1))
+    wrong = np.flatnonzero(np.isin(np.arange(160) % 20, (12, 19)))
+    y = np.where(np.isin(np.arange(160) % 20, (12, 19)), *np.tile([["b", "a"], ["a", "b"]], 4).repeat(20, axis=1))
+    others = np.delete(np.arange(160), wrong)
 
     def fit(self, **settings):
         return CleanedClassifier(Recorder(), auditor=Oracle(), cv=2, random_state=0, **settings)
 
     def test_suspects_are_dropped(self):
         model = self.fit().fit(self.p, self.y)
-        assert np.flatnonzero(model.is_suspect_).tolist() == [12, 19, 32, 39]
-        assert np.flatnonzero(model.sample_weight_ == 0).tolist() == [12, 19, 32, 39]
+        np.testing.assert_array_equal(np.flatnonzero(model.is_suspect_), self.wrong)
+        np.testing.assert_array_equal(np.flatnonzero(model.sample_weight_ == 0), self.wrong)
         X, y, weights = model.estimator_.seen_
         np.testing.assert_array_equal(X, self.p[self.others])
-        assert "".join(y) == 18 * "a" + 18 * "b"
+        assert "".join(y) == 4 * (18 * "a" + 18 * "b")
         assert weights is None
         np.testing.assert_allclose(model.label_probability_[[0, 12, 19]], [0.6, 1 - self.certainty[12], 0.01])
         assert model.suggested_[12] == "a"
@@ -70,19 +71,19 @@ class TestByHand:
         p = self.p.copy()
         p[12] = [0.74, 0.26]  # a suspect still, but by 0.48 only
         model = self.fit().fit(p, self.y)
-        assert np.flatnonzero(model.is_suspect_).tolist() == [12, 19, 32, 39]
-        assert np.flatnonzero(model.sample_weight_ == 0).tolist() == [19, 32, 39]
-        assert len(model.estimator_.seen_[0]) == 37
+        np.testing.assert_array_equal(np.flatnonzero(model.is_suspect_), self.wrong)
+        np.testing.assert_array_equal(np.flatnonzero(model.sample_weight_ == 0), self.wrong[1:])
+        assert len(model.estimator_.seen_[0]) == 145
 
     def test_suspects_count_as_much_as_their_label_is_likely(self):
         model = self.fit(action="reweight").fit(self.p, self.y)
         X, _, weights = model.estimator_.seen_
-        assert len(X) == 40
+        assert len(X) == 160
         np.testing.assert_allclose(weights[self.others], 1)
         np.testing.assert_allclose(weights[[19, 39]], 0.01)
 
     def test_weights_of_the_user(self):
-        own = np.arange(1.0, 41.0)
+        own = np.arange(1.0, 161.0)
         kept = self.fit().fit(self.p, self.y, sample_weight=own).estimator_.seen_[2]
         np.testing.assert_allclose(kept, own[self.others])
         both = self.fit(action="reweight").fit(self.p, self.y, sample_weight=own).estimator_.seen_[2]

@@ -27,6 +27,7 @@ def make_audit(n_wrong=1):
         }
     ).sort_values("probability")
     rows["suspect"] = np.arange(6) < n_wrong
+    rows["confidence"] = 0.75
     classes = ["large", "small"]
     noise = pd.DataFrame([[2 / 3, 1 / 3], [0.0, 1.0]], index=classes, columns=classes)
     return LabelAudit(rows, n_wrong, noise, pd.DataFrame(), make_predictability(classes))
@@ -63,6 +64,12 @@ def test_the_page_names_what_was_audited_and_which_class_is_taken_for_which():
     assert "<h1>About 1 of 6 labels (16.7%) are likely to be wrong</h1>" in page
     assert '<td class="wrong" style="--s:0.333">33\xa0%</td>' in page
     assert "fuselearn audit a" in page
+
+
+def test_doubts_are_counted_for_each_pair_of_labels():
+    page = render(make_audit(3))
+    assert '<tr><th scope="row">small</th><td>large</td><td>3</td><td>75\xa0%</td></tr>' in page
+    assert "Which labels are doubted" not in render(make_audit(0))
 
 
 def test_nothing_is_fetched_and_dark_mode_is_known():
@@ -123,6 +130,7 @@ def test_each_of_several_labels_is_trusted_on_its_own():
         ],
         columns=["place", "label", "given", "suggested", "probability", "suggested_probability", "suspect"],
     ).set_index("place")
+    rows["confidence"] = 0.75
     audit = LabelAudit(rows, 2, pd.DataFrame(), pd.DataFrame(np.zeros((6, 2))), make_predictability(["red", "big"]))
     names = [f"row {k + 1}" for k in range(6)]
     page = render_audit(audit, X, labels, title="songs", names=names, command="c")

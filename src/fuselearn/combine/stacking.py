@@ -18,10 +18,9 @@ from fuselearn.combine.members import Member
 from fuselearn.combine.rules import as_probabilities
 from fuselearn.combine.weight_solvers import (
     SMALLEST_PROBABILITY,
-    absolute_error_weights,
+    any_loss_weights,
     least_squares_weights,
     log_loss_weights,
-    smooth_loss_weights,
 )
 from fuselearn.learners.learner import Scores, Weights
 
@@ -75,19 +74,6 @@ class LogLoss(SquaredLoss):
         return float(-self.sample_weights @ np.log(np.maximum(mixed, SMALLEST_PROBABILITY)))
 
 
-class AbsoluteLoss(SquaredLoss):
-    """The weighted mean of |target - sum_k w_k output_k|."""
-
-    def best_weights(self, constraint: str | None, shrinkage: float) -> Weights:
-        """Minimize the loss plus shrinkage sum_k (w_k - 1/K)^2."""
-        fractions = self.sample_weights / self.sample_weights.sum()
-        return absolute_error_weights(self.outputs, self.target, fractions, constraint, shrinkage)
-
-    def total(self, weights: Weights) -> float:
-        """Sum the losses of the cells, each times its sample weight."""
-        return float(self.sample_weights @ np.abs(self.target - self.outputs @ weights))
-
-
 @dataclass(frozen=True)
 class GivenLoss(SquaredLoss):
     """The weighted mean of a function of the target and of sum_k w_k output_k."""
@@ -96,7 +82,7 @@ class GivenLoss(SquaredLoss):
 
     def best_weights(self, constraint: str | None, shrinkage: float) -> Weights:
         """Minimize the loss, in units of that of equal weights, plus shrinkage sum_k (w_k - 1/K)^2."""
-        return smooth_loss_weights(self.total, self.outputs.shape[1], constraint, shrinkage)
+        return any_loss_weights(self.total, self.outputs.shape[1], constraint, shrinkage)
 
     def total(self, weights: Weights) -> float:
         """Sum the losses of the cells, each times its sample weight."""
@@ -168,7 +154,7 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
         argmin_w  sum_i s_i loss(y_i, sum_k w_k f_k^(-i)(x_i)) / (sum_i s_i u)  +  shrinkage  sum_k (w_k - 1/K)^2
 
         "squared_error"    loss(y, f) = (y - f)^2    u = Var(y)
-        "absolute_error"   loss(y, f) = |y - f|      u = the standard deviation of y
+        "absolute_error"   loss(y, f) = |y - f|      u = the loss of equal weights
         a function         loss(y, f)                u = the loss of equal weights
 
     under the constraint, s_i being the weight of sample i; the members are then fitted on all samples. Weights
@@ -180,7 +166,7 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
         The members; "drop" leaves one out. Columns: names, positions, a slice, a mask or a function of the table.
     loss : {"squared_error", "absolute_error"} or callable, default="squared_error"
         Absolute error is less sensitive to outliers. A function ``loss(y_true, y_pred)`` returns the loss of each
-        sample, and should be smooth, such as log-cosh or the Poisson deviance.
+        sample, and should be convex in the prediction: a quantile loss, log-cosh, the Poisson deviance.
     constraint : {None, "non-negative", "simplex"}, default="simplex"
         The weights are free, not negative, or not negative and of sum 1.
     shrinkage : float or "auto", default=0.0
@@ -214,8 +200,8 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
 
     Notes
     -----
-    Several outputs have the same weights, and each counts in units of its own standard deviation, but with a function
-    in its own units.
+    Weights for other losses than squared error are found by SciPy's SLSQP. Several outputs have the same weights, and
+    each counts in units of its own standard deviation, but with a function in its own units.
 
     References
     ----------
@@ -267,8 +253,8 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
         largest = np.where(largest > 0, largest, 1.0)  # a divisor, so that no square is lost or overflows
         deviation = largest * np.sqrt(np.average(((truth - mean) / largest) ** 2, axis=0, weights=weights))
         unit = np.where(deviation > 0, deviation, 1.0)
-        kind = SquaredLoss if self.loss == "squared_error" else AbsoluteLoss
-        return kind(*_as_cells(held_out.outputs / unit, truth / unit, weights))
+        cells = _as_cells(held_out.outputs / unit, truth / unit, weights)
+        return SquaredLoss(*cells) if self.loss == "squared_error" else GivenLoss(*cells, absolute_error)
 
 
 class LinearStackingClassifier(ClassifierMixin, LinearStacking):
@@ -416,6 +402,11 @@ def best_shrinkage(losses: dict[float, float]) -> float:
     """Choose the candidate with the smallest loss, the largest of equal ones."""
     least = min(losses.values())
     return max(candidate for candidate, value in losses.items() if value <= least + 1e-12 * abs(least))
+
+
+def absolute_error(y_true: Scores, y_pred: Scores) -> Scores:
+    """Return the absolute error of each sample."""
+    return np.abs(y_true - y_pred)
 
 
 def _as_cells(outputs: Scores, target: npt.NDArray[Any], weights: Weights) -> tuple[Scores, npt.NDArray[Any], Weights]:

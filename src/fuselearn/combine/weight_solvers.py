@@ -1,8 +1,8 @@
 """The best weights for a sum of members: problems with a few unknowns.
 
 Squared error is a least-squares problem, of which non-negative least squares (Lawson and Hanson, 1974) solves the
-constrained forms. Log loss is minimized by Newton's method and absolute error by reweighting, whose every step is such
-a problem again. SciPy's sequential least squares (SLSQP) minimizes any other smooth loss.
+constrained forms. Log loss is minimized by Newton's method, whose every step is such a problem again. Any other loss is
+minimized by SciPy's sequential least squares (SLSQP).
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ Array = npt.NDArray[np.float64]
 
 MAX_STEPS = 100
 SMALLEST_PROBABILITY = 1e-15
-SMALLEST_RESIDUAL = 1e-8
-MAX_REWEIGHTINGS = 1_000
 
 
 def least_squares_weights(outputs: Array, target: Array, constraint: str | None, shrinkage: float = 0.0) -> Array:
@@ -118,52 +116,7 @@ def log_loss_weights(probabilities: Array, fractions: Array, constraint: str | N
     return weights
 
 
-def absolute_error_weights(
-    outputs: Array, target: Array, fractions: Array, constraint: str | None, shrinkage: float = 0.0
-) -> Array:
-    """Minimize sum_i fractions_i |target_i - outputs_i w| + shrinkage sum_k (w_k - 1/K)^2.
-
-    With r the residuals of the last weights, |s| <= s^2 / (2 |r|) + |r| / 2 for any s, with equality for s = r. So the
-    weights that minimize the right side, a least-squares problem, have no larger loss than the last ones.
-
-    Parameters
-    ----------
-    outputs : array of shape (n_samples, n_members)
-    target : array of shape (n_samples,)
-    fractions : array of shape (n_samples,)
-        Weights of the samples, of sum 1.
-    constraint : {None, "non-negative", "simplex"}
-        The weights are free, not negative, or not negative and of sum 1.
-    shrinkage : float, default=0.0
-        From 0 to infinity, where all weights are 1/K.
-
-    Returns
-    -------
-    array of shape (n_members,)
-
-    Examples
-    --------
-    The median is the number with the least absolute error, whatever the outlier:
-
-    >>> target = np.array([1.0, 2.0, 100.0])
-    >>> absolute_error_weights(np.ones((3, 1)), target, np.full(3, 1 / 3), None).round(3)
-    array([2.])
-    """
-    scale, last = fractions, np.inf
-    for _ in range(MAX_REWEIGHTINGS):
-        roots = np.sqrt(scale)
-        weights = least_squares_weights(outputs * roots[:, None], target * roots, constraint, shrinkage)
-        residuals = np.abs(target - outputs @ weights)
-        loss = float(fractions @ residuals)
-        if np.isfinite(shrinkage):
-            loss += shrinkage * float(((weights - 1 / len(weights)) ** 2).sum())
-        if loss > last * (1.0 - 1e-7):
-            break
-        scale, last = fractions / (2.0 * np.maximum(residuals, SMALLEST_RESIDUAL)), loss
-    return weights
-
-
-def smooth_loss_weights(
+def any_loss_weights(
     loss: Callable[[Array], float], n_members: int, constraint: str | None, shrinkage: float = 0.0
 ) -> Array:
     """Minimize loss(w) / loss(1/K) + shrinkage sum_k (w_k - 1/K)^2 from equal weights on.
@@ -184,7 +137,7 @@ def smooth_loss_weights(
 
     Examples
     --------
-    >>> smooth_loss_weights(lambda w: (w[0] - 0.7) ** 2 + (w[1] - 0.7) ** 2, 2, "simplex")
+    >>> any_loss_weights(lambda w: (w[0] - 0.7) ** 2 + (w[1] - 0.7) ** 2, 2, "simplex")
     array([0.5, 0.5])
     """
     equal = np.full(n_members, 1 / n_members)
@@ -197,7 +150,7 @@ def smooth_loss_weights(
         method="SLSQP",
         bounds=None if constraint is None else [(0.0, None)] * n_members,
         constraints=[{"type": "eq", "fun": lambda weights: weights.sum() - 1.0}] if constraint == "simplex" else [],
-        options={"maxiter": MAX_REWEIGHTINGS, "ftol": 1e-12},
+        options={"maxiter": 1_000, "ftol": 1e-9},
     )
     if not found.success:
         warnings.warn(

@@ -101,7 +101,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     >>> round(tree.fit(X, noisy).score(X, y), 2)
     0.8
     >>> round(CleanedClassifier(tree, random_state=0).fit(X, noisy).score(X, y), 2)
-    0.89
+    0.94
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         held_out = hold_out_classes(X, self.classes_, given, self.auditor, folding, rng)
         warn_of_unjudged(held_out.is_judged, self.classes_[given])
         _, is_predictable = measure_skill(held_out.probabilities[held_out.is_judged], given[held_out.is_judged])
-        verdict = judge(held_out.probabilities, given, held_out.is_judged, is_predictable[given])
+        verdict = judge(held_out, given, np.broadcast_to(is_predictable, held_out.probabilities.shape))
         order = rank(verdict.own, verdict.largest)
         self.is_suspect_ = verdict.is_suspect
         self.label_probability_ = verdict.own

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils.parallel import Parallel, delayed
@@ -38,9 +40,13 @@ N_FOLDS = 5
 # By so many standard errors must a class be predicted better than by its frequency: one-sided, 5 %.
 SIGNIFICANCE = 1.64
 EXPONENTS = np.concatenate([np.geomspace(0.1, 1.0, 8), np.geomspace(1.0, 3.0, 7)[1:]])
-# Few samples must not turn luck into wrong labels: |log b| costs so much of the logarithm of the likelihood.
-COST_OF_SHARPNESS = 2.0
+# Few samples must not turn luck into wrong labels: |log b|, and any noise, cost so much of the log-likelihood.
+COST_OF_SHARPNESS = 8.0
+COST_OF_NOISE = 5.0
 N_STEPS = 20
+# Models trained on corrected labels repeat the mistakes of those that corrected them; these keep a small part.
+PART_OF_CORRECTED = 0.92
+LEAST_OF_CLASS = 3
 
 
 class HeldOut(NamedTuple):
@@ -49,12 +55,22 @@ class HeldOut(NamedTuple):
     Attributes
     ----------
     probabilities : array of shape (n_samples, n_classes) or (n_samples, n_labels)
+    after_correction : array of the same shape
+        The same of models that were trained on the likely labels, where these contradict the given ones.
     is_judged : bool array of shape (n_samples,) or (n_samples, n_labels)
         False where a model cannot predict the given class, because it has no other sample.
     """
 
     probabilities: Scores
+    after_correction: Scores
     is_judged: Flags
+
+    def as_classes(self) -> HeldOut:
+        """Return the probabilities of 0 and 1 of each label, all samples of a label after each other."""
+        first, second = (
+            np.column_stack([1 - one.T.ravel(), one.T.ravel()]) for one in (self.probabilities, self.after_correction)
+        )
+        return HeldOut(first, second, self.is_judged.T.ravel())
 
 
 class Folding(NamedTuple):
@@ -126,26 +142,46 @@ def hold_out_classes(
         estimator = _linear_model()
     has_own_folds = estimator is None and folding.has_number and folding.groups is None
     if has_own_folds:
+        parts: list[ClassIndices] = [np.arange(len(given))]
         is_judged = np.bincount(given)[given] > 1
     else:
         kind = StratifiedKFold if folding.groups is None else StratifiedGroupKFold
         splits = folding.split(X, given, partial(kind, shuffle=True), rng)
+        parts = [inside for inside, _ in splits]
         is_judged = _is_class_inside(splits, given)
     if estimator is not None:
         member = Member("estimator", seed_estimator(clone(estimator), int(rng.integers(2**31)), unset_only=True))
-        parts = Parallel(n_jobs=folding.n_jobs)(
-            delayed(predict_outside)(member, X, classes[given], Classes(classes).probabilities, *split)
-            for split in splits
-        )
-        return HeldOut(average_held_out(parts, splits, len(given)), is_judged)
-    repeats = []
-    for seed in folding.seeds(rng):
-        members = [(one.name, one.estimator) for one in default_members(N_ESTIMATORS, seed) if one.name in MEMBERS]
+
+        def predict(labels: ClassIndices) -> Scores:
+            outputs = Parallel(n_jobs=folding.n_jobs)(
+                delayed(predict_outside)(member, X, classes[labels], Classes(classes).probabilities, *split)
+                for split in splits
+            )
+            return average_held_out(outputs, splits, len(given))
+    else:
+        seeds = folding.seeds(rng)
         cv = (folding.cv or FUSED_FOLDS) if has_own_folds else splits
-        fused = FusedClassifier(members, cv=cv, random_state=seed, n_jobs=folding.n_jobs)
-        repeats.append(fused.hold_out(X, given))
-    probabilities = np.mean(repeats, axis=0)
-    return HeldOut(probabilities, is_judged & np.isfinite(probabilities).all(axis=1))
+
+        def predict(labels: ClassIndices) -> Scores:
+            members = [default_members(N_ESTIMATORS, seed) for seed in seeds]
+            fused = [
+                FusedClassifier(
+                    [(one.name, one.estimator) for one in chosen if one.name in MEMBERS],
+                    cv=cv,
+                    random_state=seed,
+                    n_jobs=folding.n_jobs,
+                )
+                for seed, chosen in zip(seeds, members, strict=True)
+            ]
+            mean: Scores = np.mean([one.hold_out(X, labels) for one in fused], axis=0)
+            return mean
+
+    probabilities = predict(given)
+    is_judged &= np.isfinite(probabilities).all(axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the first models have said it
+        after_correction = predict(correct_labels(probabilities, given, is_judged, parts))
+    return HeldOut(probabilities, after_correction, is_judged)
 
 
 def hold_out_labels(
@@ -166,16 +202,64 @@ def hold_out_labels(
         splits = folding.split(X, Y, IterativeStratifiedKFold, rng)
         train = partial(train_one, seed=int(rng.integers(2**31)))
         problem = Problem(MultilabelCloneLearner(X, estimator, keep_seeds=True), label_target(Y), None, rng, X)
-        parts = Parallel(n_jobs=folding.n_jobs)(
-            delayed(hold_out)(train, problem, [split], np.random.default_rng) for split in splits
-        )
-        return HeldOut(average_held_out([part for (part,) in parts], splits, len(Y)), is_judged)
-    probabilities = np.full(Y.shape, np.nan)
+
+        def predict(labels: npt.NDArray[np.uint8]) -> Scores:
+            posed = replace(problem, target=label_target(labels))
+            outputs = Parallel(n_jobs=folding.n_jobs)(
+                delayed(hold_out)(train, posed, [split], np.random.default_rng) for split in splits
+            )
+            return average_held_out([output for (output,) in outputs], splits, len(Y))
+
+        probabilities = predict(Y)
+        corrected = Y.copy()
+        for k, positive in enumerate(probabilities.T):
+            both = np.column_stack([1 - positive, positive])
+            corrected[:, k] = correct_labels(both, Y[:, k], is_judged[:, k], [inside for inside, _ in splits])
+        return HeldOut(probabilities, predict(corrected), is_judged)
+    probabilities, after_correction = np.full((2, *Y.shape), np.nan)
     for label in np.flatnonzero(has_both):
         found = hold_out_classes(X, np.arange(2), Y[:, label].astype(np.int32), None, folding, rng)
         probabilities[:, label] = found.probabilities[:, 1]
+        after_correction[:, label] = found.after_correction[:, 1]
         is_judged[:, label] &= found.is_judged
-    return HeldOut(probabilities, is_judged)
+    return HeldOut(probabilities, after_correction, is_judged)
+
+
+def correct_labels(
+    probabilities: Scores, given: ClassIndices, is_judged: Flags, parts: list[ClassIndices]
+) -> ClassIndices:
+    """Replace labels by more likely ones, but none of a class that would keep fewer than three samples of a part.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+        For held-out samples.
+    given : int array of shape (n_samples,)
+        Class indices.
+    is_judged : bool array of shape (n_samples,)
+        Labels of other samples stay.
+    parts : list of int arrays
+        Indices of samples that models are trained on.
+
+    Returns
+    -------
+    int array of shape (n_samples,)
+
+    Examples
+    --------
+    >>> p = np.array([[0.9, 0.1]] * 4 + [[0.2, 0.8]] * 4)
+    >>> correct_labels(p, np.array([0, 0, 0, 1, 1, 1, 1, 0]), np.full(8, True), [np.arange(8)])
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    >>> correct_labels(p, np.array([0, 0, 0, 1, 1, 0, 0, 0]), np.full(8, True), [np.arange(8)])
+    array([0, 0, 0, 1, 1, 1, 1, 1])
+    """
+    likely = probabilities.argmax(axis=1)
+    is_kept = (likely == given) | ~is_judged
+    for inside in parts:
+        n_kept = np.bincount(given[inside][is_kept[inside]], minlength=probabilities.shape[1])
+        is_kept |= (n_kept < LEAST_OF_CLASS)[given]
+    corrected: ClassIndices = np.where(is_kept, given, likely).astype(given.dtype)
+    return corrected
 
 
 def warn_of_unjudged(is_judged: Flags, labels: npt.NDArray[Any]) -> None:
@@ -225,6 +309,8 @@ class Verdict(NamedTuple):
         Whether that is more likely than the given one.
     is_suspect : bool array of shape (n_samples,)
         The contradicted labels that are least likely, as many as are estimated to be wrong.
+    confidence : array of shape (n_samples,)
+        Probability that the suggested label is the correct one, given the other one and the noise.
     noise : array of shape (n_classes, n_classes)
         Estimated probability that a class (row) is labeled as each class (column).
     """
@@ -234,38 +320,50 @@ class Verdict(NamedTuple):
     largest: Scores
     is_contradicted: Flags
     is_suspect: Flags
+    confidence: Scores
     noise: Scores
 
 
-def judge(probabilities: Scores, given: ClassIndices, is_judged: Flags, is_predictable: Flags) -> Verdict:
+def judge(held_out: HeldOut, given: ClassIndices, is_predictable: Flags) -> Verdict:
     """Compare the given label of each sample with the most likely other one, and estimate which are wrong.
 
     Parameters
     ----------
-    probabilities : array of shape (n_samples, n_classes)
-        For held-out samples.
+    held_out : HeldOut
+        Probabilities of shape (n_samples, n_classes).
     given : int array of shape (n_samples,)
         Class indices.
-    is_judged, is_predictable : bool array of shape (n_samples,)
-        Whether a sample could be judged, and whether its label can be predicted at all; others are no suspects.
+    is_predictable : bool array of shape (n_samples, n_classes)
+        Whether a class can be predicted at all. Nothing is said about a sample if neither the given nor the suggested
+        one can.
 
     Returns
     -------
     Verdict
     """
+    probabilities, second, is_judged = held_out
     samples, n_classes = np.arange(len(given)), probabilities.shape[1]
     others = probabilities.copy()
     others[samples, given] = -1.0
-    largest = others.max(axis=1)
+    suggested, largest = others.argmax(axis=1), others.max(axis=1)
     own = np.where(is_judged, probabilities[samples, given], np.nan)
     is_contradicted = largest > own
-    known = np.flatnonzero(is_judged & is_predictable)
-    is_suspect, noise = np.zeros(len(given), dtype=bool), np.eye(n_classes)
+    is_known = is_judged & np.isfinite(second).all(axis=1)
+    is_known &= is_predictable[samples, given] | is_predictable[samples, suggested]
+    known = np.flatnonzero(is_known)
+    is_suspect, confidence, noise = np.zeros(len(given), dtype=bool), np.zeros(len(given)), np.eye(n_classes)
     if len(known):
-        wrong, noise = separate_wrong_labels(probabilities[known], given[known])
+        mixed = (1 - PART_OF_CORRECTED) * probabilities[known] + PART_OF_CORRECTED * second[known]
+        _, _, first_gain = separate_wrong_labels(probabilities[known], given[known])
+        correct, noise, gain = separate_wrong_labels(mixed, given[known])
+        is_noisy = expit(first_gain + gain - COST_OF_NOISE)
+        correct = is_noisy * correct + (1 - is_noisy) * np.eye(n_classes)[given[known]]
+        noise = is_noisy * noise + (1 - is_noisy) * np.eye(n_classes)
+        confidence[known] = correct[np.arange(len(known)), suggested[known]]
+        n_wrong = len(known) - correct[np.arange(len(known)), given[known]].sum()
         ranked = rank(own, largest)
-        is_suspect[ranked[(is_contradicted & is_predictable)[ranked]][: round(wrong.sum())]] = True
-    return Verdict(own, others.argmax(axis=1), largest, is_contradicted, is_suspect, noise)
+        is_suspect[ranked[(is_contradicted & is_known)[ranked]][: round(n_wrong)]] = True
+    return Verdict(own, suggested, largest, is_contradicted, is_suspect, confidence, noise)
 
 
 def rank(own: npt.ArrayLike, largest: npt.ArrayLike) -> npt.NDArray[np.intp]:
@@ -307,13 +405,13 @@ def measure_skill(probabilities: Scores, given: ClassIndices) -> tuple[Scores, F
     return np.where(possible > 0, mean / np.where(possible > 0, possible, 1.0), 0.0), mean > SIGNIFICANCE * error
 
 
-def separate_wrong_labels(probabilities: Scores, given: ClassIndices) -> tuple[Scores, Scores]:
-    """Estimate the probability that each given label is wrong, and which class is labeled as which.
+def separate_wrong_labels(probabilities: Scores, given: ClassIndices) -> tuple[Scores, Scores, float]:
+    """Estimate the correct label of each sample, and which class is labeled as which.
 
     Labels are taken to follow P(label i | x) = sum_j q_j(x) T_ji, with q the probabilities of the correct classes, in
     proportion to p^b, and T the noise matrix. Samples that are hard to predict need no T: q is uncertain there. Wrong
     labels do, as they also occur where q is certain. For each b, T is fitted by expectation-maximization, with one
-    sample of each class added that is labeled correctly; b is the one with the largest log-likelihood less 2 |log b|.
+    sample of each class added that is labeled correctly; b is the one with the largest log-likelihood less 8 |log b|.
 
     Parameters
     ----------
@@ -324,36 +422,42 @@ def separate_wrong_labels(probabilities: Scores, given: ClassIndices) -> tuple[S
 
     Returns
     -------
-    wrong : array of shape (n_samples,)
-        Probability that the label is wrong.
+    correct : array of shape (n_samples, n_classes)
+        Probability that each class is the correct one.
     noise : array of shape (n_classes, n_classes)
         T.
+    gain : float
+        By how much the log-likelihood, less its cost, is larger than the largest one without noise.
 
     Examples
     --------
     Correct labels of samples many of which are hard to predict, and the same with every fifth label wrong:
 
     >>> rng = np.random.default_rng(0)
-    >>> correct = rng.dirichlet([0.5, 0.5], 2_000)
-    >>> classes = (rng.random(2_000) > correct[:, 0]).astype(int)
-    >>> labels = np.where(np.arange(2_000) % 5 == 0, 1 - classes, classes)
-    >>> [float(separate_wrong_labels(correct, given)[0].mean().round(2)) for given in (classes, labels)]
-    [0.02, 0.19]
+    >>> q, samples = rng.dirichlet([0.5, 0.5], 2_000), np.arange(2_000)
+    >>> classes = (rng.random(2_000) > q[:, 0]).astype(int)
+    >>> labels = np.where(samples % 5 == 0, 1 - classes, classes)
+    >>> for given in (classes, labels):
+    ...     correct, noise, gain = separate_wrong_labels(q, given)
+    ...     print(round(1 - correct[samples, given].mean(), 2), round(gain))
+    0.01 2
+    0.19 27
     """
     n_classes = probabilities.shape[1]
-    truth = np.eye(n_classes)[given]
-    best = -np.inf
+    truth, certain = np.eye(n_classes)[given], np.eye(n_classes)
+    best = without = -np.inf
     for exponent in EXPONENTS:
-        correct = sharpen(probabilities, exponent)
-        noise = np.full((n_classes, n_classes), 0.1 / n_classes) + 0.9 * np.eye(n_classes)
+        q = sharpen(probabilities, exponent)
+        noise = 0.1 / n_classes + 0.9 * certain
         for _ in range(N_STEPS):
-            joint = correct * noise[:, given].T
-            counts = (joint / joint.sum(axis=1, keepdims=True)).T @ truth + np.eye(n_classes)
+            joint = q * noise[:, given].T
+            counts = (joint / joint.sum(axis=1, keepdims=True)).T @ truth + certain
             noise = counts / counts.sum(axis=1, keepdims=True)
-        joint = correct * noise[:, given].T
-        likelihood = np.log(joint.sum(axis=1)).sum() + np.log(np.diag(noise)).sum()
-        likelihood -= COST_OF_SHARPNESS * abs(np.log(exponent))
+        joint = q * noise[:, given].T
+        cost = COST_OF_SHARPNESS * abs(np.log(exponent))
+        without = max(without, np.log((q * truth).sum(axis=1)).sum() - cost)
+        likelihood = np.log(joint.sum(axis=1)).sum() + np.log(np.diag(noise)).sum() - cost
         if likelihood > best:
             best = likelihood
-            found = 1.0 - joint[np.arange(len(given)), given] / joint.sum(axis=1), noise
-    return found
+            found = joint / joint.sum(axis=1, keepdims=True), noise
+    return *found, best - without

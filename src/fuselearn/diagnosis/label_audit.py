@@ -36,7 +36,8 @@ class LabelAudit:
         All samples, the most doubtful first, with the index of ``y`` or ``X``, or numbered: the ``given`` label, the
         ``suggested`` one (the most likely other label), the ``probability`` of the given label, by which samples are
         sorted, and ``suggested_probability`` of the other one, both held-out, their
-        difference ``margin``, and whether the sample is a ``suspect``; suspects come first. A sample that
+        difference ``margin``, whether the sample is a ``suspect``, and the ``confidence``: the probability that the
+        suggested label is the correct one, given the estimated noise. Suspects come first. A sample that
         could not be judged, because no other sample has its label, comes last, with NaN for ``probability`` and
         ``margin``. For an indicator matrix there is a row for each sample and label, and a column ``label``.
     n_wrong : int
@@ -76,6 +77,14 @@ class LabelAudit:
     def suspects(self) -> pd.DataFrame:
         """The suspect samples."""
         return self.rows[self.rows["suspect"]]
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """The number of suspects for each given and suggested label, and their mean confidence, the most first."""
+        pair = [name for name in ("label", "given", "suggested") if name in self.rows]
+        found = self.suspects.groupby(pair, sort=False)["confidence"].agg(["size", "mean"]).reset_index()
+        found = found.rename(columns={"size": "suspects", "mean": "confidence"})
+        return found.sort_values("suspects", ascending=False, kind="stable", ignore_index=True)
 
     @property
     def noise_rate(self) -> float:
@@ -129,11 +138,13 @@ def audit_labels(
     is estimated how many are wrong:
 
     - Where a class is not predicted significantly better than by its frequency, which is all that labels independent of
-      X allow, nothing can be said, and none of its labels is a suspect.
-    - Otherwise the given labels are taken to follow P(label i | x) = sum_j q_j(x) T_ji, with q in proportion to a power
-      of p, and T the probability that class j is labeled as i; power and T are those with the largest likelihood.
+      X allow, nothing can be said. None of its labels is a suspect, unless a class that is predicted is more likely.
+    - Models are trained once more, on the likely labels where these contradict the given ones. The given labels are
+      taken to follow P(label i | x) = sum_j q_j(x) T_ji, with q in proportion to a power of the probabilities of both
+      models, and T the probability that class j is labeled as i; power and T are those with the largest likelihood.
       Contradictions where q is uncertain are explained by that; those where it is certain need T, as wrong labels occur
-      there, too. Wrong labels only of samples that are hard to predict cannot be told from these.
+      there, too. How much larger the likelihood is than without T says whether there are wrong labels at all. Wrong
+      labels only of samples that are hard to predict cannot be told from these.
 
     Each column of an indicator matrix is a problem with the classes 0 and 1; the power and T are those of all columns.
 
@@ -177,10 +188,10 @@ def audit_labels(
     >>> noisy = corrupt_labels(y, 0.1, random_state=0)
     >>> audit = audit_labels(X, noisy, random_state=0)
     >>> print(audit)
-    about 17 of 178 labels (9.6%) are likely to be wrong
+    about 16 of 178 labels (9.0%) are likely to be wrong
     >>> wrong = noisy != y
     >>> int(wrong.sum()), int(wrong[audit.suspects.index].sum()), len(audit.suspects)
-    (18, 17, 17)
+    (18, 16, 16)
     """
     table = read_table("X", X)
     if estimator is not None and (isinstance(estimator, type) or not hasattr(estimator, "predict_proba")):
@@ -195,7 +206,7 @@ def audit_labels(
     held_out = hold_out_classes(table, classes, given, estimator, folding, rng)
     warn_of_unjudged(held_out.is_judged, classes[given])
     skill, is_predictable = measure_skill(held_out.probabilities[held_out.is_judged], given[held_out.is_judged])
-    verdict = judge(held_out.probabilities, given, held_out.is_judged, is_predictable[given])
+    verdict = judge(held_out, given, np.broadcast_to(is_predictable, held_out.probabilities.shape))
     return LabelAudit(
         rows=_sort(_tabulate(verdict, given, classes, index)),
         n_wrong=int(verdict.is_suspect.sum()),
@@ -229,15 +240,13 @@ def _audit_labels(
     if not held_out.is_judged.any():
         raise ValueError("No label of y can be judged: fewer than two samples have it, or lack it.")
     n_samples, n_labels = Y.shape
-    positives = held_out.probabilities.T.ravel()  # all samples of a label follow each other
-    given, is_judged = Y.T.ravel().astype(np.int32), held_out.is_judged.T.ravel()
-    probabilities = np.column_stack([1 - positives, positives])
+    given, each = Y.T.ravel().astype(np.int32), held_out.as_classes()
     skill, is_predictable = np.zeros(n_labels), np.zeros(n_labels, dtype=bool)
     for label in np.flatnonzero(held_out.is_judged.any(axis=0)):
         own = np.arange(label * n_samples, (label + 1) * n_samples)[held_out.is_judged[:, label]]
-        skills, are_predictable = measure_skill(probabilities[own], given[own])
+        skills, are_predictable = measure_skill(each.probabilities[own], given[own])
         skill[label], is_predictable[label] = skills[1], are_predictable[1]
-    verdict = judge(probabilities, given, is_judged, np.repeat(is_predictable, n_samples))
+    verdict = judge(each, given, np.repeat(is_predictable, n_samples)[:, None].repeat(2, axis=1))
     rows = _tabulate(verdict, given, np.arange(2), np.tile(np.arange(n_samples) if index is None else index, n_labels))
     rows.insert(0, "label", np.repeat(labels, n_samples))
     return LabelAudit(
@@ -267,6 +276,7 @@ def _tabulate(verdict: Verdict, given: npt.NDArray[np.int32], classes: npt.NDArr
             "suggested_probability": verdict.largest,
             "margin": verdict.own - verdict.largest,
             "suspect": verdict.is_suspect,
+            "confidence": verdict.confidence,
         },
         index=index,
     )

@@ -114,6 +114,10 @@ def render_audit(
             matrix=[] if several else _matrix(audit.noise_matrix),
             several=several,
             predictability=_predictability(audit.predictability),
+            pairs=[
+                (str(line[0]), [*map(str, line[1:-2]), f"{line[-2]:,}", _percent(line[-1])])
+                for line in audit.pairs.head(MOST_LABELS).itertuples(index=False, name=None)
+            ],
             cards=cards,
             n_hidden_features=max(0, n_features - MOST_FEATURES),
             command=command,
