@@ -28,8 +28,8 @@ from fuselearn.multilabel import PCTForestClassifier
 from reproduction.experiments import KFHE_DATASETS
 
 LEVELS = pick((0.0, 0.1, 0.2, 0.3, 0.4), (0.2,))
-N_REPEATS, N_TREES, N_HOMERS, MOST_SAMPLES = pick(3, 1), pick(100, 4), pick(20, 2), 1_000
-LABEL_SETS = ("flags_ml", "emotions", "birds", "scene", "yeast")
+N_REPEATS, N_TREES, N_HOMERS, MOST_SAMPLES = pick(3, 1), pick(100, 4), pick(10, 2), 1_000
+LABEL_SETS = ("flags_ml", "emotions", "birds")
 
 Labels = npt.NDArray[np.int64]
 
@@ -91,7 +91,7 @@ def make_homer(seed: int) -> HOMERClassifier:
 
 METHODS: dict[str, tuple[Sequence[str], Callable[..., Labels]]] = {
     "SAMME": (KFHE_DATASETS, run_samme),
-    "filter over label trees": (LABEL_SETS, partial(run_filter, make_tree, N_TREES)),
+    "filter over label trees": (LABEL_SETS, partial(run_filter, make_tree, N_TREES // 2)),
     "filter over HOMERs": (LABEL_SETS, partial(run_filter, make_homer, N_HOMERS)),
 }
 
