@@ -78,10 +78,10 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             _HOMER,
             name="kfhe-homer-authors",
             datasets=("flags_ml", "birds", "emotions"),
-            methods=("KFHE-HOMER (authors)", "KFHE-HOMER (authors, scaled)"),
+            methods=("KFHE-HOMER (authors)", "KFHE-HOMER (authors, scaled)", "KFHE-HOMER (printed)"),
         ),
         LABELS,
-        "KFHE-HOMER with the constants of its authors' program",
+        "KFHE-HOMER with the constants of its authors' program, and as it is printed",
     ),
     "robust": Experiment(
         Suite(

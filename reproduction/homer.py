@@ -25,7 +25,7 @@ from reproduction.published import load_published
 
 __all__ = ["PAPER_EIGHT", "HomerReproduction", "make_page", "write_page"]
 
-AUTHORS = ("KFHE-HOMER (authors)", "KFHE-HOMER (authors, scaled)")
+AUTHORS = ("KFHE-HOMER (authors)", "KFHE-HOMER (authors, scaled)", "KFHE-HOMER (printed)")
 BY_MEAN = "E-HOMER (mean)"
 CLOSE = 0.03
 FAR = 0.1

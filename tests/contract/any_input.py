@@ -87,7 +87,7 @@ CHOICES = {
     "order": ["random"],
     "overlapping": [False],
     "probability": ["logistic", "sign"],
-    "reset": [None, "training"],
+    "reset": ["training"],
     "rule": ["and", "or", "borda", "mean", "median", "product", "min", "max", "trimmed"],
     "scaling": [None, "minmax"],
     "shrinkage": [0.5, "auto"],

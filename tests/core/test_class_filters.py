@@ -12,7 +12,7 @@ from fuselearn._core import (
     pull_halfway,
     update_weights,
 )
-from fuselearn.ensembles.kfhe import OutOfBagVotes
+from fuselearn.ensembles.ensemble import OutOfBagVotes
 from fuselearn.fusion.filtering import WEIGHTINGS
 from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.learners.table import code_columns

@@ -17,17 +17,22 @@ def alpha_of(error, n_classes):
     return np.log((1 - error) / error) + np.log(n_classes - 1)
 
 
-def plain_samme(fit, y, n_estimators, seed, initial=None):
+def plain_samme(fit, y, n_estimators, seed, initial=None, reset="training"):
     """Boost step by step; ``fit(counts)`` gives the predicted classes of all training rows."""
     n, c = len(y), y.max() + 1
     initial = np.full(n, 1 / n) if initial is None else initial
     rng = np.random.default_rng(seed)
     w = initial
     alphas, errors, resets = [], [], []
+    n_votes, n_right = np.zeros(n), np.array([initial[y == j].sum() for j in range(c)])[y]
     for t in range(1, n_estimators + 1):
-        wrong = fit(draw_covering_counts(int(rng.integers(2**62)), w, n, y.astype(np.int32), c, 1)) != y
+        counts = draw_covering_counts(int(rng.integers(2**62)), w, n, y.astype(np.int32), c, 1)
+        wrong = fit(counts) != y
         error = w[wrong].sum()
         errors.append(error)
+        n_votes += counts == 0
+        n_right += (counts == 0) & ~wrong
+        is_lost = reset == "out-of-bag" and w @ (1 - n_right / (1 + n_votes)) >= 1 - 1 / c
         if error >= 1 - 1 / c - 1e-12:
             alphas.append(alpha_of(1 - 1 / c - 0.001, c))
             w = initial
@@ -40,6 +45,9 @@ def plain_samme(fit, y, n_estimators, seed, initial=None):
             alphas.append(alpha_of(error, c))
             w = w * np.exp(alphas[-1] * wrong)
             w = w / w.sum()
+            if is_lost:
+                w = initial
+                resets.append(t)
     return alphas, errors, resets, w
 
 
@@ -51,17 +59,20 @@ def assert_follows(model, alphas, errors, resets, weights):
 
 
 class TestAgainstPlainSAMME:
+    @pytest.mark.parametrize("reset", ["training", "out-of-bag"])
     @pytest.mark.parametrize("weighted", [False, True])
-    def test_trees(self, noisy_wine, weighted):
+    def test_trees(self, noisy_wine, weighted, reset):
         X, y = noisy_wine
+        y = np.where(np.arange(len(y)) % 4 == 0, (y + 1) % 3, y)
         sample_weight = np.random.default_rng(0).uniform(0.1, 2, len(y)) if weighted else None
-        model = SAMMEClassifier(n_estimators=25, random_state=4).fit(X, y, sample_weight=sample_weight)
+        model = SAMMEClassifier(n_estimators=25, reset=reset, random_state=4).fit(X, y, sample_weight=sample_weight)
         tree = CARTClassifier()
         plain = plain_samme(
             lambda counts: tree.fit(X, y, sample_weight=counts).predict(X),
-            y, 25, 4, None if sample_weight is None else sample_weight / sample_weight.sum(),
+            y, 25, 4, None if sample_weight is None else sample_weight / sample_weight.sum(), reset,
         )  # fmt: skip
         assert_follows(model, *plain)
+        assert (len(model.resets_) > 0) == (reset == "out-of-bag")
         assert all(tree.get_n_leaves() > 1 for tree in model.estimators_)
 
     def test_predictions_are_shares_of_the_weighted_votes(self, noisy_wine):

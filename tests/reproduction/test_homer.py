@@ -170,7 +170,7 @@ def test_the_page_is_written_with_its_figure_costs_and_the_authors_settings(tmp_
     assert "page-ranks.svg" in page
     assert (tmp_path / "page-ranks.svg").read_text().lstrip().startswith("<?xml")
     on_these_folds = 0.6862 + 2 * np.mean(STEPS[:5])
-    assert f"| flags | 0.6862 | {on_these_folds:.4f} | 0.6000 | 0.6500 | 5 |" in page
+    assert f"| flags | 0.6862 | {on_these_folds:.4f} | 0.6000 | 0.6500 | not run | 5 |" in page
     assert "| models trained (fits) | 700 |" in page
     write_page(path, tmp_path / "again.md")
     assert (tmp_path / "again-ranks.svg").read_text() == (tmp_path / "page-ranks.svg").read_text()

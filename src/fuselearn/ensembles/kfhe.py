@@ -25,7 +25,7 @@ from fuselearn._core import (
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.base import clip_probabilities, prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
-from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
+from fuselearn.ensembles.ensemble import EnsembleClassifier, OutOfBagVotes, guessing_error, refuse_other_size
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
     MOST_REPEATS,
@@ -98,35 +98,6 @@ class ClassTruth(Truth):
     def units(self, wrong: npt.NDArray[np.bool_]) -> int:
         """Sum up the weights of some samples."""
         return sum_units(self.shares[wrong])
-
-
-class OutOfBagVotes:
-    """How often models that were not trained on a sample choose its class.
-
-    One more vote counts for each sample, which is right with the probability of its class, so that samples without
-    votes are neither right nor wrong.
-
-    Examples
-    --------
-    >>> votes = OutOfBagVotes(np.array([0, 0, 1]), np.array([2 / 3, 1 / 3]))
-    >>> votes.add(np.array([0, 1, 1]), is_out=np.array([True, True, False]))
-    >>> votes.losses().round(2)  # 1 - (2/3 + 1)/2, 1 - (2/3 + 0)/2, 1 - 1/3
-    array([0.17, 0.67, 0.67])
-    """
-
-    def __init__(self, classes: npt.NDArray[np.integer], fractions: Weights) -> None:
-        self.classes, self.priors = classes, fractions[classes]
-        self.n_votes, self.n_right = (np.zeros(len(classes), dtype=np.int32) for _ in range(2))
-
-    def add(self, votes: npt.NDArray[np.integer], is_out: npt.NDArray[np.bool_]) -> None:
-        """Count the votes of a model for the samples that it was not trained on."""
-        self.n_votes += is_out
-        self.n_right += is_out & (votes == self.classes)
-
-    def losses(self) -> Weights:
-        """Return the fraction of wrong votes for each sample."""
-        losses: Weights = 1.0 - (self.priors + self.n_right) / (1.0 + self.n_votes)
-        return losses
 
 
 class CoreStates:

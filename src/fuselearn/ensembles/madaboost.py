@@ -13,8 +13,8 @@ from fuselearn.fusion import Problem, Trained
 class CappedWeights(SAMMEWeights):
     """Weights that are those of boosting, but at most the initial ones, before they are scaled to sum to one."""
 
-    def __init__(self, problem: Problem, *, poisson: bool = False) -> None:
-        super().__init__(problem, poisson=poisson)
+    def __init__(self, problem: Problem, *, poisson: bool = False, reset: str = "training") -> None:
+        super().__init__(problem, poisson=poisson, reset=reset)
         self.margins = np.zeros(problem.n_samples)
 
     @property
@@ -42,9 +42,11 @@ class CappedWeights(SAMMEWeights):
         self.weights /= self._sum(self.weights)
 
 
-def train_madaboost(problem: Problem, n_estimators: int = 100, *, sampling: str = "multinomial") -> Trained:
+def train_madaboost(
+    problem: Problem, n_estimators: int = 100, *, sampling: str = "multinomial", reset: str = "training"
+) -> Trained:
     """Train MadaBoost; the parameters are those of :class:`MadaBoostClassifier`."""
-    return train_boosting(problem, n_estimators, CappedWeights(problem, poisson=sampling == "poisson"))
+    return train_boosting(problem, n_estimators, CappedWeights(problem, poisson=sampling == "poisson", reset=reset))
 
 
 class MadaBoostClassifier(SAMMEClassifier):
@@ -67,7 +69,7 @@ class MadaBoostClassifier(SAMMEClassifier):
         Base learner: any scikit-learn classifier. None means ``CARTClassifier()``.
     n_estimators : int, default=100
         Number of classifiers.
-    sampling, oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
+    sampling, reset, oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
         As those of :class:`SAMMEClassifier`.
 
     Attributes
@@ -97,4 +99,4 @@ class MadaBoostClassifier(SAMMEClassifier):
     """
 
     def _train(self, problem: Problem) -> Trained:
-        return train_madaboost(problem, self.n_estimators, sampling=self.sampling)
+        return train_madaboost(problem, self.n_estimators, sampling=self.sampling, reset=self.reset)

@@ -133,6 +133,8 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
             )
         if getattr(local, "variant", "program") != "program":
             raise ValueError(f"{name} trains as the authors' program does: set variant='program'.")
+        if isinstance(local, SAMMEClassifier) and local.reset != "training":
+            raise ValueError(f"{name} trains SAMMEClassifier with reset='training' only.")
         for parameter in ("oob_score", "warm_start"):
             if getattr(local, parameter):
                 raise ValueError(f"{name} does not support {parameter}; set {parameter}=False.")

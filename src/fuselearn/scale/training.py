@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from fuselearn._core import TreeSettings, measure_weights, pull, sum_units
 from fuselearn.ensembles.bagging import BagPlan
-from fuselearn.ensembles.kfhe import ClassTruth, OutOfBagVotes, reset_rule
+from fuselearn.ensembles.ensemble import OutOfBagVotes
+from fuselearn.ensembles.kfhe import ClassTruth, reset_rule
 from fuselearn.ensembles.samme import BoostRun, SAMMEWeights, boost
 from fuselearn.fusion import Trained, WeightedSum
 from fuselearn.fusion.filtering import WEIGHTINGS, Errors, FilterRun, Measurement, closed_form_coefficients, run_filters
