@@ -3,9 +3,9 @@
 - `main`: the application.
 - `comparing`: compare, demo, report and methods; `training`: train, and `large` from disk; `predicting`: predict and
   export, and `scoring` the scores of predictions; `inspecting`: info and audit.
-- `tables`: the options for reading tables, and the notes that are printed about their columns.
-- `guarding`: messages and exit codes instead of tracebacks, and which files a command may write.
-- `progress`: what is shown of long work.
+- `tables`: the options for reading tables, and notes about their columns.
+- `guarding`: messages and exit codes instead of tracebacks, and checks of output files.
+- `progress`: progress of long work.
 """
 
 from fuselearn._extras import require

@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 __all__ = ["audit", "info"]
 
 MOST_COLUMNS = 100
-"""Largest number of columns that are all listed."""
+"""Maximum number of columns for a complete list."""
 TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".pq", ".arff"}
 
 
 @tables.reads_table
 def info(
     *,
-    file: Annotated[Path, typer.Argument(help="Model file, or a table in any format that `train` reads.")],
+    file: Annotated[Path, typer.Argument(help="Model file, or a table in any format supported by `train`.")],
     target: Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes of a table.")] = None,
     labels: tables.Labels = None,
     reading: tables.Reading,
     as_json: tables.Json = False,
 ) -> None:
-    """Describe a model file without loading the model, or how `train` would read the columns of a table.
+    """Describe a model file without loading the model, or the columns of a table as `train` would read them.
 
-    Of a table with several labels per sample, it also prints statistics of the labels.
+    For multi-label tables, it also prints label statistics.
 
     **Examples**
 
@@ -93,7 +93,7 @@ def _spell_column(column: dict[str, Any]) -> str:
 
 
 def _describe_table(file: Path, target: str | None, labels: Any, reading: tables.Reading) -> tuple[dict[str, Any], str]:
-    """Describe how `train` would read the columns of a table; also its labels in words, if samples have several."""
+    """Describe the columns of a table as `train` would read them, and the labels of a multi-label table."""
     from fuselearn.datasets import Dataset
     from fuselearn.datasets.tables import find_target, is_sparse
     from fuselearn.multilabel import describe_labels
@@ -171,10 +171,13 @@ def audit(
         Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the suspects are printed.")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="HTML file to write: the suspects beside trusted samples.")
+        Path | None,
+        typer.Option("--html", help="HTML file to write, with the suspects beside similar trusted samples."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List all samples, the most doubtful first.")] = False,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Audits to average, each on other folds.")] = 1,
+    every: Annotated[bool, typer.Option("--all", help="List all samples, the most suspicious first.")] = False,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Number of audits to average, each with different folds.")
+    ] = 1,
     seed: tables.Seed = 0,
     jobs: tables.Threads = -1,
     reading: tables.Reading,
@@ -182,12 +185,12 @@ def audit(
     force: Force = False,
     as_json: tables.Json = False,
 ) -> None:
-    """List the samples of your own table whose label is likely to be wrong.
+    """List the samples of your own table that are likely mislabeled.
 
-    Each label is judged by models that have not seen its sample. Columns are prepared as by `fuselearn train`.
-    The list has the number of the sample in the file, from 1, its label, the most likely other one, and the
-    probability of both. If samples have several labels, each label of a sample is judged on its own, and may be there
-    without cause (1 is given) or missing (0 is given).
+    Each label is checked with models that were not trained on its sample. Columns are prepared as in `fuselearn train`.
+    The list contains the number of the sample in the file, from 1, its label, the most likely other label, and the
+    probabilities of both. For multi-label data, each label of a sample is checked separately: a given 1 may be wrong, a
+    given 0 may be missing.
 
     **Examples**
 
@@ -209,7 +212,7 @@ def audit(
             if path is not None:
                 check_output(path, kind, tables.input_files(file, labels), force=force)
         if output is not None and html is not None and output.resolve() == html.resolve():
-            leave(f"{output} is named twice: the list and the page need different files.")
+            leave(f"{output} is named twice; the list and the page need different files.")
         index = reading.index
         with working(f"Reading {file}"):
             table, cleaner = reading.read(file)

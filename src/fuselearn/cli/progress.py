@@ -1,4 +1,4 @@
-"""Show that work is under way: in a terminal at once, elsewhere in a line every half a minute."""
+"""Show progress: immediately in a terminal, otherwise with one line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SILENCE = 30.0
 
 @contextmanager
 def working(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a text while work is under way; the yielded function changes it."""
+    """Show a text during work; the yielded function changes it."""
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.markup import escape
@@ -45,7 +45,7 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def fitting(model: Any, text: str) -> Iterator[None]:
-    """Show how far the fit of a model is: what it prints with ``verbose``, unless the user asked for these lines."""
+    """Show the progress of a fit, from its ``verbose`` output, unless the user requested this output."""
     with ExitStack() as stack:
         tell = stack.enter_context(working(text))
         if model.get_params(deep=False).get("verbose") == 0:

@@ -86,7 +86,7 @@ class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
     estimator_weights_ : array of shape (n_members,)
         The weights used.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
@@ -279,7 +279,7 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
     estimator_weights_ : array of shape (n_members,)
         The weights used.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------

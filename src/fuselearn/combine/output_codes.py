@@ -114,7 +114,7 @@ class ErrorCorrectingCodeClassifier(EnsembleClassifier):
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
     code_book_ : int8 array of shape (n_classes, n_bits)
         Of 0 and 1, or a ternary one of -1, 0 and 1.
     min_distance_ : int

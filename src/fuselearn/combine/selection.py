@@ -119,7 +119,7 @@ class EnsembleSelection(MemberEnsemble):
     classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
         If the members are classifiers.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------

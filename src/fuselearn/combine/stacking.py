@@ -190,7 +190,7 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
     estimators_, named_estimators_ : list of regressors, Bunch
         The members, fitted on all samples; the same by name.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
@@ -300,7 +300,7 @@ class LinearStackingClassifier(ClassifierMixin, LinearStacking):
     estimators_, named_estimators_ : list of classifiers, Bunch
         The members, fitted on all samples; the same by name.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Bias and variance of models, figures of trees, audits of labels, and a classifier that drops doubtful ones."""
+"""Bias and variance of models, figures of trees, label audits, and a classifier that drops suspect labels."""
 
 from fuselearn.diagnosis.bias_variance import (
     BiasVariance,
