@@ -39,7 +39,15 @@ ALL = (
     "scale",
 )
 
-ON_REQUEST = ("boosters", "chain_votes", "consensus", "fused_members", "fused_multilabel", "gradient_boosting")
+ON_REQUEST = (
+    "boosters",
+    "chain_votes",
+    "consensus",
+    "fused_members",
+    "fused_multilabel",
+    "gradient_boosting",
+    "prediction_sets",
+)
 
 
 def main() -> None:
