@@ -86,7 +86,7 @@ def test_claims_have_categories_and_missing_values_and_follow_their_rules():
     loaded = load_dataset("claims")
     assert loaded.source == "fuselearn"
     assert loaded.X.equals(make_claims(random_state=0).X)
-    with pytest.raises(ValueError, match="n_samples must be an integer of at least 1"):
+    with pytest.raises(ValueError, match="n_samples must be at least 1, not 0"):
         make_claims(0)
 
 

@@ -119,11 +119,11 @@ def _show_audit(dataset: str, jobs: int) -> None:
     is_wrong = given != data.y
     suspects = audit_labels(data.X, given, random_state=0, n_jobs=jobs).suspects
     shown = suspects[["given", "suggested", "probability"]].head(FEW).join(data.y.rename("correct"))
-    found = is_wrong.loc[suspects.index]
+    found, total = is_wrong.loc[suspects.index], is_wrong.sum()
     typer.echo(
-        f"\nAudit of {dataset}: {is_wrong.sum()} of {len(given):,} labels are wrong. The {FEW} most doubtful ones:\n"
-        f"{shown.to_string(float_format='{:.3f}'.format)}\n{len(suspects)} suspects contain {found.sum()} of the {is_wrong.sum()} wrong "
-        f"labels; {found.head(MANY).sum()} of the first {min(MANY, len(found))} are wrong."
+        f"\nAudit of {dataset}: {total} of {len(given):,} labels are wrong. The {FEW} most doubtful ones:\n"
+        f"{shown.to_string(float_format='{:.3f}'.format)}\n{len(found)} suspects contain {found.sum()} of the {total} "
+        f"wrong labels; {found.head(MANY).sum()} of the first {min(MANY, len(found))} are wrong."
     )
 
 
