@@ -11,7 +11,7 @@ from fuselearn.lab.figures import score_against_noise
 from fuselearn.lab.suites import DEMO
 
 FIGURE = Path(__file__).with_suffix(".svg")
-REPEATS = 5
+REPEATS = 2
 NAMES = dict(
     zip(
         DEMO.methods,
