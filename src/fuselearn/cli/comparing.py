@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from fuselearn.lab import Suite
     from fuselearn.lab.report import Material
 
-__all__ = ["compare", "demo", "methods", "report", "spell"]
-
 PIPE_WIDTH = 200
 STORE = "results.db"
 NOT_OF_THE_RESULTS = ("jobs", "resume", "force", "scheduler")

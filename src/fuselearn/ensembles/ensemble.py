@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -217,8 +216,7 @@ class OutOfBagVotes:
 
     def losses(self) -> Weights:
         """Return the fraction of wrong votes for each sample."""
-        losses: Weights = 1.0 - (self.priors + self.n_right) / (1.0 + self.n_votes)
-        return losses
+        return 1.0 - (self.priors + self.n_right) / (1.0 + self.n_votes)
 
 
 def refuse_other_size(n_before: int, n_samples: int) -> None:

@@ -222,8 +222,7 @@ def train_kfhe(
     def train(weights: Weights, seed: int) -> Model:
         nonlocal counts
         counts = draw(weights, seed)
-        model: Model = learners[len(run.models) % len(learners)].train(problem.target, counts, seed)
-        return model
+        return learners[len(run.models) % len(learners)].train(problem.target, counts, seed)
 
     def train_first(seed: int) -> Model:
         if as_printed or (poisson and problem.weights is not None and not are_counts(problem.weights)):
