@@ -226,7 +226,7 @@ def audit_labels(
     >>> int(wrong.sum()), int(wrong[audit.suspects.index].sum()), len(audit.suspects)
     (18, 16, 16)
     >>> int((audit.corrected_labels(confidence=0.9) != y).sum())
-    3
+    5
     """
     table = read_table("X", X)
     if estimator is not None and (isinstance(estimator, type) or not hasattr(estimator, "predict_proba")):
