@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from fuselearn.lab import Suite
     from fuselearn.lab.report import Material
 
-__all__ = ["compare", "demo", "methods", "report", "spell"]
-
 PIPE_WIDTH = 200
 STORE = "results.db"
 AUDITED, WRONG_FRACTION, FEW, MANY = ("digits", "claims"), 0.1, 5, 100

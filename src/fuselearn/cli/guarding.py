@@ -15,11 +15,6 @@ from typing import Annotated, NamedTuple, NoReturn
 
 import typer
 
-__all__ = [
-    "AUDIT", "CORRECTED", "FAILED", "INTERRUPTED", "MODEL", "ONNX", "REPORT", "SUMMARY", "SUSPECTS", "SUSPECT_COLUMNS",
-    "WRONG_USE", "Force", "Kind", "check_output", "leave", "make_predictions_kind", "prediction_columns", "sentences",
-]  # fmt: skip
-
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 HEAD_BYTES = 4096
 SUSPECT_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "suspect", "confidence")

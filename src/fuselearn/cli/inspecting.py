@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from fuselearn.diagnosis import LabelAudit
 
-__all__ = ["audit", "info"]
-
 MOST_COLUMNS = 100
 """Largest number of columns that are all listed."""
 TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".pq", ".arff"}

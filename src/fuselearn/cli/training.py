@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from fuselearn.cli.scoring import ClassTally, LabelTally
     from fuselearn.datasets import Dataset, TableCleaner
 
-__all__ = ["train"]
-
 MOST_SECONDS = 60.0
 """Fused classifiers that take longer to train are not the default."""
 

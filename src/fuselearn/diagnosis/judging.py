@@ -99,8 +99,7 @@ class Folding(NamedTuple):
 
     def seeds(self, rng: np.random.Generator) -> list[int]:
         """Draw a seed for each repeat."""
-        seeds: list[int] = rng.integers(2**31, size=(self.n_repeats,)).tolist()
-        return seeds
+        return rng.integers(2**31, size=(self.n_repeats,)).tolist()
 
     def split(self, X: Any, y: npt.NDArray[Any], make: Callable[..., Any], rng: np.random.Generator) -> Splits:
         """List the splits of all repeats; ``make(n_folds, random_state=seed)`` returns a splitter for a number."""
@@ -168,8 +167,7 @@ def hold_out_classes(
             one.set_params(cv=(folding.cv or one.cv) if has_own_folds else splits, n_jobs=folding.n_jobs or one.n_jobs)
 
         def predict(labels: ClassIndices) -> Scores:
-            mean: Scores = np.mean([one.hold_out(X, labels) for one in fused], axis=0)
-            return mean
+            return np.mean([one.hold_out(X, labels) for one in fused], axis=0)
 
     probabilities = predict(given) if first is None else first
     is_judged &= np.isfinite(probabilities).all(axis=1)
@@ -283,8 +281,7 @@ def correct_labels(
     for inside in parts:
         n_kept = np.bincount(given[inside][is_kept[inside]], minlength=probabilities.shape[1])
         is_kept |= (n_kept < LEAST_OF_CLASS)[given]
-    corrected: ClassIndices = np.where(is_kept, given, likely).astype(given.dtype)
-    return corrected
+    return np.where(is_kept, given, likely).astype(given.dtype)
 
 
 def warn_of_unjudged(is_judged: Flags, labels: npt.NDArray[Any]) -> None:

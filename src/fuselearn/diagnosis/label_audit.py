@@ -367,5 +367,4 @@ def find_trusted_neighbors(
     features = scale_features(X)
     trusted = np.flatnonzero(~is_suspect)
     search = NearestNeighbors(n_neighbors=min(n_neighbors, len(trusted))).fit(features[trusted])
-    found: npt.NDArray[np.intp] = trusted[search.kneighbors(features[samples], return_distance=False)]
-    return found
+    return trusted[search.kneighbors(features[samples], return_distance=False)]

@@ -13,8 +13,6 @@ from fuselearn.diagnosis import LabelAudit
 from fuselearn.diagnosis.label_audit import find_trusted_neighbors
 from fuselearn.lab.report import NBSP, make_environment
 
-__all__ = ["render_audit"]
-
 MOST_SUSPECTS = 100
 MOST_FEATURES = 30
 MOST_CLASSES = 20

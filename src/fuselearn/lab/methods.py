@@ -16,11 +16,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
-__all__ = [
-    "METHODS", "Contender", "Variant", "estimate_fused_seconds", "format_settings", "import_method", "make_contenders",
-    "make_method", "optimizing", "read_value",
-]  # fmt: skip
-
 METHODS: Mapping[str, Mapping[str, str]] = {
     "multiclass": {
         "kfhe": "fuselearn.ensembles:KFHEClassifier",

@@ -122,9 +122,9 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
             raise TypeError(f"checkpoint must be a folder or None, not {show(self.checkpoint)}.")
         local = clone(self.estimator).set_params(callback=self.estimator.callback)  # which may have a state of its own
         local._check_parameters()
-        base = local._base_estimator()
-        if not isinstance(base, CARTClassifier):
-            raise TypeError(f"{name} trains trees only: the base estimator must be a CARTClassifier or None.")
+        base, *others = local._base_estimators()
+        if others or not isinstance(base, CARTClassifier):
+            raise TypeError(f"{name} trains trees only: the base estimator must be one CARTClassifier or None.")
         if base.class_weight is not None:
             raise ValueError(f"Pass class_weight to {type(local).__name__}; that of its base estimator must be None.")
         if local.sampling != "poisson":
