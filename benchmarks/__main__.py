@@ -43,6 +43,7 @@ ON_REQUEST = (
     "boosters",
     "chain_votes",
     "consensus",
+    "cost",
     "fused_members",
     "fused_multilabel",
     "gradient_boosting",

@@ -25,8 +25,6 @@ from fuselearn.io.header import describe_columns, find_predictor
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SET_COLUMNS", "format_answers", "open_rows", "predict_blocks"]
-
 SET_COLUMNS = ["set_size", "set"]
 """Of prediction sets: the number of classes, and the classes."""
 SEPARATOR = "|"
