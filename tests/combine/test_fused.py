@@ -260,6 +260,15 @@ def test_svms_learn_from_a_sample_of_a_large_table_and_say_so(wine, monkeypatch)
     assert fused.named_estimators_["svm"].score(X, y) > 0.95
 
 
+def test_the_sample_of_a_large_table_is_not_one_of_its_folds(wine, monkeypatch):
+    monkeypatch.setattr("fuselearn.combine.fused.MOST_SVM_SAMPLES", 60)
+    X, y = (part[10:130] for part in wine)  # twice the sample, of which two folds hold out half
+    with pytest.warns(UserWarning, match="trained on 60 of 120 samples"):
+        fused = FusedClassifier(n_estimators=2, cv=2, random_state=0).fit(X, y)
+    assert "left out" not in str(fused.notes_)
+    assert len(fused.members_) == 8
+
+
 @pytest.mark.parametrize("n_samples", [3, 5])
 def test_very_few_samples_are_enough(n_samples, wine):
     X, y = wine

@@ -133,6 +133,8 @@ def train_brownboost(
 class BrownBoostClassifier(SAMMEClassifier):
     """BrownBoost: boosting with a time limit, which gives up samples that it cannot classify correctly in time.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     The time limit c follows from ``target_error``, the fraction of the training samples that may stay misclassified,
     for example because their labels are wrong: erf(sqrt(c)) = 1 - target_error. Let s be the remaining time and r_i the
     margin of sample i: the sum of the coefficients of the classifiers that are correct on it, minus the sum of the

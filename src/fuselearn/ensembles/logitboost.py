@@ -41,6 +41,8 @@ def train_logitboost(problem: Problem, n_estimators: int = 100, *, learning_rate
 class LogitBoostClassifier(ClassifierBase):
     """LogitBoost: additive logistic regression by Newton steps on the log-likelihood, each a regression tree.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     Let p_ij be the current probability of class j for sample i, and y_ij be 1 if i belongs to j, else 0. Each round
     fits one regression tree f_j for each of the c classes to the working response z with the weights w, ::
 

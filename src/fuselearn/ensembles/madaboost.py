@@ -52,6 +52,8 @@ def train_madaboost(
 class MadaBoostClassifier(SAMMEClassifier):
     """MadaBoost: AdaBoost with sample weights bounded by their initial values.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     In AdaBoost, the weight of a sample that stays misclassified grows without limit, so that wrong labels and outliers
     dominate. MadaBoost bounds the weights. With alpha_t the coefficient of the t-th classifier and c classes, sample i
     has the margin and weight ::

@@ -76,6 +76,8 @@ def _train_rotated(
 class RotationForestClassifier(EnsembleClassifier):
     """Rotation Forest: classifiers trained on all samples, each with its own rotation of the features.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     For each classifier, the features are divided at random into subsets of ``features_per_subset``. The principal
     components of each subset are computed from a bootstrap sample of some randomly chosen classes, with three quarters
     of their samples. All components are kept, so the features are only rotated and no information is lost; the trees

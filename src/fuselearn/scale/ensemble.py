@@ -122,9 +122,9 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
             raise TypeError(f"checkpoint must be a folder or None, not {show(self.checkpoint)}.")
         local = clone(self.estimator).set_params(callback=self.estimator.callback)  # which may have a state of its own
         local._check_parameters()
-        base = local._base_estimator()
-        if not isinstance(base, CARTClassifier):
-            raise TypeError(f"{name} supports only trees: the base estimator must be a CARTClassifier or None.")
+        base, *others = local._base_estimators()
+        if others or not isinstance(base, CARTClassifier):
+            raise TypeError(f"{name} trains trees only: the base estimator must be one CARTClassifier or None.")
         if base.class_weight is not None:
             raise ValueError(
                 f"Pass class_weight to {type(local).__name__}; class_weight of its base estimator must be None."
@@ -166,6 +166,8 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
 
 class DaskEnsemble(EnsembleInParts):
     """Train an ensemble of trees on a Dask cluster.
+
+    Experimental: parameters, defaults and results may change in any minor release.
 
     The model does not depend on the partitions or on the number of workers. It equals the model that the estimator
     itself fits to the same samples in memory.
@@ -262,6 +264,8 @@ class DaskEnsemble(EnsembleInParts):
 
 class DiskEnsemble(EnsembleInParts):
     """Train an ensemble of trees on a table larger than memory.
+
+    Experimental: parameters, defaults and results may change in any minor release.
 
     The table is read three times in parts, and binned to one or two bytes per value. The binned table, the estimate and
     the sample weights are on disk during the fit. The model equals the model that the estimator itself fits to the same
