@@ -165,7 +165,7 @@ MISTAKES = {
     ),
     "classifiers to average": (
         lambda: AveragingRegressor(MEMBERS).fit(X, y),
-        "'tree' must be a regressor, but",
+        "'tree' must be a regressor;",
     ),
     "a misspelled value": (
         lambda: SVMClassifier(kernel="linaer").fit(X, y),
@@ -240,7 +240,9 @@ def test_a_mistake_gets_a_sentence(mistake, sentence, tmp_path, monkeypatch):
 
 def test_a_pickle_is_not_loaded(tmp_path):
     (tmp_path / "model.pkl").write_bytes(pickle.dumps(TREE))
-    with pytest.raises(ValueError, match=r"looks like a pickle, and reading one can run any program. Save models by"):
+    with pytest.raises(
+        ValueError, match=r"looks like a pickle, and loading a pickle can run any program. Save models with"
+    ):
         fuselearn.load(tmp_path / "model.pkl")
 
 

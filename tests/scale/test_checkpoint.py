@@ -114,7 +114,7 @@ def test_a_damaged_tree_and_folders_that_are_no_checkpoints(tmp_path):
     with pytest.raises(ValueError, match=r"must be a folder; .*diary.txt is a file"):
         model.set_params(checkpoint=tmp_path / "other" / "diary.txt").fit(X, Y)
     (tmp_path / "trees" / "fit.json").write_text("[]")
-    with pytest.raises(ValueError, match="is no checkpoint's"):
+    with pytest.raises(ValueError, match="does not belong to a checkpoint"):
         model.set_params(checkpoint=tmp_path / "trees").fit(X, Y)
-    with pytest.raises(ValueError, match="random_state must be a whole number or None"):
+    with pytest.raises(ValueError, match="random_state must be an integer or None"):
         model.set_params(checkpoint=tmp_path / "new", estimator__random_state=np.random.RandomState(0)).fit(X, Y)

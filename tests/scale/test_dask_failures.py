@@ -63,7 +63,7 @@ OTHER_CHUNKS = da.from_array(X, chunks=20), da.from_array(Y[:50], chunks=20)
         ((divide(X), divide(Y, 2)), "X has 3 parts and y 2"),
         ((divide(X[:0]), divide(Y[:0])), "X has no samples"),
         (([], []), "X has no parts"),
-        ((X, Y), "X must be a Dask array, .*not ndarray; For data in memory"),
+        ((X, Y), "X must be a Dask array, .*not ndarray. For data in memory"),
         ((divide(X), Y), "y must be a Dask array"),
         ((divide(X), None), "requires y to be passed"),
         (OTHER_CHUNKS, "X has 60 samples and y 50"),

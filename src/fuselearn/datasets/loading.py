@@ -376,6 +376,10 @@ def make_claims(
     >>> X.shape, y.value_counts().to_dict()
     ((3000, 14), {'refused': 1287, 'paid': 1180, 'inspected': 533})
     >>> X[["cause", "cover", "speed"]].head(3)
+           cause      cover  speed
+    0       hail    partial    NaN
+    1  collision  liability   26.0
+    2  collision       full   93.0
     """
     check_whole_number("n_samples", n_samples, 1)
     rng = make_generator(random_state)

@@ -124,7 +124,7 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
         local._check_parameters()
         base, *others = local._base_estimators()
         if others or not isinstance(base, CARTClassifier):
-            raise TypeError(f"{name} trains trees only: the base estimator must be one CARTClassifier or None.")
+            raise TypeError(f"{name} supports only trees: the base estimator must be one CARTClassifier or None.")
         if base.class_weight is not None:
             raise ValueError(
                 f"Pass class_weight to {type(local).__name__}; class_weight of its base estimator must be None."
