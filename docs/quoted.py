@@ -35,7 +35,7 @@ OPTIMIZED = dict(zip(MEASURES, ("macro_f1", "micro_f1", "hamming", "subset", "ra
 
 
 def compare_labels(results: pd.DataFrame) -> dict[str, dict[str, str]]:
-    """Return the mean score of each method and measure, the mean rank, and p of macro F1 against the fused classifier."""
+    """Return mean score and mean rank by method and measure, and p of macro F1 against the fused classifier."""
     means = results.groupby(["method", "dataset"])[list(MEASURES)].mean()
     lower = means.assign(**{"Hamming loss": -means["Hamming loss"]})
     ranks = lower.groupby("dataset").rank(ascending=False, na_option="bottom").groupby("method").mean()
