@@ -165,6 +165,8 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
 class DaskEnsemble(EnsembleInParts):
     """Train an ensemble of trees on a Dask cluster.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     The model is the same for any division of the samples into parts and for any number of workers, and the same as that
     of the estimator itself on samples in the same order.
 
@@ -261,6 +263,8 @@ class DaskEnsemble(EnsembleInParts):
 
 class DiskEnsemble(EnsembleInParts):
     """Train an ensemble of trees on a table that is larger than memory.
+
+    Experimental: parameters, defaults and results may change in any minor release.
 
     The table is read three times, a part at a time, and coded to one or two bytes per value, which are kept on disk
     during the fit, as are the estimate and the weights of the samples. The model is that of the estimator itself on the
