@@ -355,7 +355,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         """Estimate which labels are wrong, and weigh the samples for the second fit; those never held out keep 1."""
         weights = np.ones(len(samples)) if weights is None else weights
         counted = weights > 0.0
-        probabilities, truth, weights = self.held_out_proba_[samples[counted]], truth[counted], weights[counted]
+        probabilities, truth = self.held_out_proba_[samples[counted]], truth[counted]
+        weights = weights[counted] / weights[counted].mean()
         joint = count_confident(probabilities, truth, weights)
         self._contradicted_ = joint.contradicted
         n_samples = weights.sum() ** 2 / (weights @ weights)
