@@ -35,7 +35,7 @@ with-core = SKBUILD_EDITABLE_SKIP="$$(printf '%s:' $(CURDIR)/build/editable/*)" 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-demo: $(INSTALLED) $(BUILT)  ## compare five ensembles on bundled data with noisy labels
+demo: $(INSTALLED) $(BUILT)  ## compare five ensembles on tables with wrong labels, and find these labels
 	$(BIN)/fuselearn demo
 
 build: $(BUILT)  ## compile what has changed in the core

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fuselearn.lab import Suite
 from reproduction.methods import KFHE, LABELS, ROBUST, Method
 
-__all__ = ["EXPERIMENTS", "Experiment"]
+__all__ = ["EXPERIMENTS", "Experiment", "command_line"]
 
 
 class Experiment(NamedTuple):
@@ -135,3 +136,15 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "the library's multi-label methods beside the published scores of 28 others",
     ),
 }  # fmt: skip
+
+
+def command_line(suite: Mapping[str, Any], experiment: str) -> str:
+    """Return the command that runs an experiment, with the options that differ from its suite."""
+    usual = EXPERIMENTS[experiment].suite.definition()
+    words = ["python", "-m", "reproduction", experiment]
+    for field in ("noise_kind", "noise", "repeats", "folds", "test_folds", "max_samples", "methods", "datasets"):
+        value = suite.get(field, usual.get(field))
+        if value != usual.get(field):
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            words += [f"--{field.replace('_', '-')}", text]
+    return f"FUSELEARN_DATA=DATA {shlex.join(words)}"

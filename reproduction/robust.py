@@ -6,7 +6,6 @@ There is one summary per kind of noise; the JSON file beside each says which kin
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ import pandas as pd
 from fuselearn.lab.figures import fit_time_against_score, rank_against_noise
 from fuselearn.lab.statistics import aligned_posthoc, aligned_test, average_ranks, win_tie_loss
 from reproduction import pages
-from reproduction.experiments import EXPERIMENTS
+from reproduction.experiments import EXPERIMENTS, command_line
 from reproduction.pages import join, percent, read_costs, read_summary
 
 __all__ = ["RobustRun", "make_page", "write_page"]
@@ -194,7 +193,7 @@ def make_page(
         experiment=NAMES[task],
         costs=next(iter(costs.values())),
         runs=[(kind, cost["suite"], cost["totals"]) for kind, cost in costs.items()],
-        commands=[_command(cost["suite"], NAMES[task]) for cost in costs.values()],
+        commands=[command_line(cost["suite"], NAMES[task]) for cost in costs.values()],
         tables=tables,
         places=_places(run),
         omnibus=aligned_test(run.over_all, digits=DIGITS),
@@ -285,15 +284,3 @@ def _places(run: RobustRun) -> list[str]:
             listed = join([f"{method} ({rank:.2f})" for method, rank in better.items()])
             said.append(f"{condition}: {run.control} has the average rank {own:.2f}, behind {listed}.")
     return said
-
-
-def _command(suite: Mapping[str, Any], experiment: str) -> str:
-    """Return the command that runs an experiment, with the options that differ from its suite."""
-    usual = EXPERIMENTS[experiment].suite.definition()
-    words = ["python", "-m", "reproduction", experiment]
-    for field in ("noise_kind", "noise", "repeats", "folds", "test_folds", "max_samples", "methods", "datasets"):
-        value = suite.get(field, usual.get(field))
-        if value != usual.get(field):
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            words += [f"--{field.replace('_', '-')}", text]
-    return f"FUSELEARN_DATA=DATA {shlex.join(words)}"

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction import pages
+from reproduction.experiments import command_line
 from reproduction.methods import LABELS
 from reproduction.pages import beside, join, read_costs
 from reproduction.published import load_published
@@ -115,7 +116,10 @@ class StudyRun:
         return (sum(fields) / len(fields)).drop("_ours").sort_values(kind="stable")
 
     def winners(self, measure: str, method: str) -> pd.DataFrame:
-        """Return for each dataset our mean, lowest and highest score, the best published one, and its method."""
+        """Return for each dataset our mean, lowest and highest score, the best published one, and its method.
+
+        ``here`` is the mean of the same method on our splits, NaN if it was not run.
+        """
         ours, theirs = self.of(measure, method), self.theirs(measure)
         higher = MEASURES[measure].higher
         found = pd.DataFrame({"mean": ours.mean(axis=1), "low": ours.min(axis=1), "high": ours.max(axis=1)})
@@ -123,6 +127,8 @@ class StudyRun:
         found["winner"] = [
             join(theirs.columns[row == best]) for row, best in zip(theirs.to_numpy(), found["best"], strict=True)
         ]
+        here = {there: self.of(measure, one).mean(axis=1) for one, there in COUNTERPARTS.items() if one in self.methods}
+        found["here"] = [here.get(winner, {}).get(name, np.nan) for name, winner in found["winner"].items()]
         found["rank"] = self.ranks(measure, method).mean(axis=1)
         gap = (found["best"] - found["mean"]) * (1 if higher else -1)
         found["won"] = gap <= 0
@@ -178,6 +184,7 @@ def make_page(
             (method, COUNTERPARTS[method], [_side(run.side_by_side(measure, method)) for measure in MEASURES])
             for method in COUNTERPARTS if method in run.methods
         ],
+        commands=[command_line(cost["suite"], "multilabel-study") for cost in costs],
         tables=[(MEASURES[measure].title, _score_lines(run, measure, method)) for measure, method in asked.items()],
         test_sizes=[(name, size) for name, size in run.test_sizes().items() if size],
         described=[(method, LABELS[method].description) for method in run.methods if method in LABELS],
@@ -212,6 +219,9 @@ def _standing(runs: Sequence[StudyRun], measure: str, method: str) -> dict[str, 
         "rank": _interval(own, 2),
         "elsewhere": [_interval(other.standings.loc[(measure, method)], 2) for other in runs[1:]],
         "place": 1 + int((published < own["mean"]).sum()),
+        "overlaps": join([f"{name} ({rank:.2f})" for name, rank in published[published < own["high"]].items()])
+        if (published < own["high"]).any()
+        else "",
         "won": int(winners["won"].sum()),
         "runners": join([f"{name} ({rank:.2f})" for name, rank in published.head(3).items()]),
     }
@@ -223,7 +233,8 @@ def _lost_lines(run: StudyRun, measure: str, method: str) -> list[list[str]]:
     return [
         [
             MEASURES[measure].title, name, _interval(row, DIGITS), f"{row['rank']:.1f}",
-            f"{row['winner']} ({row['best']:.{DIGITS}f})", "within" if row["within"] else "beyond",
+            f"{row['winner']} ({row['best']:.{DIGITS}f})", "" if np.isnan(row["here"]) else f"{row['here']:.{DIGITS}f}",
+            "within" if row["within"] else "beyond",
         ]
         for name, row in winners[~winners["won"]].iterrows()
     ]  # fmt: skip

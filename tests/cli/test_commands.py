@@ -37,6 +37,7 @@ def _own_folder(tmp_path, monkeypatch):
 def small_demo(monkeypatch):
     suite = Suite("demo", ["iris", "wine"], ["cart", "bagging"], noise=[0, 0.2], repeats=1, folds=2)
     monkeypatch.setattr(suites, "DEMO", suite)
+    monkeypatch.setattr("fuselearn.cli.comparing.AUDITED", [])
 
 
 @pytest.fixture
@@ -91,13 +92,29 @@ def test_help_lists_the_commands():
 
 
 @pytest.mark.usefixtures("small_demo")
-def test_demo_prints_a_table_and_says_where_the_report_lies(tmp_path):
+def test_demo_prints_tables_and_suspects_and_what_to_try_next(tmp_path, monkeypatch):
+    monkeypatch.setattr("fuselearn.cli.comparing.AUDITED", ["wine"])
     text = run("demo", "--jobs", 1).stdout
     assert re.search(r"iris +│ 0\.\d{4} \(\d\)", text)
     assert "average rank" in text
     assert "best" in text
-    assert text.rstrip().endswith(f"Report written to {tmp_path / 'fuselearn-demo' / 'report.html'}")
+    assert f"Report written to {tmp_path / 'fuselearn-demo' / 'report.html'}" in text
+    assert re.search(r"(\d+) suspects contain (?!0 )\d+ of the 18 wrong labels", text)
+    assert re.search(r"^\d+ +(class_\d) +(class_\d) +0\.\d{3} +\2 *$", text, re.MULTILINE), "a wrong label is corrected"
+    assert text.splitlines()[-1].split()[:3] == ["fuselearn", "audit", "FILE.csv"]
     assert "fuselearn demo" in (tmp_path / "fuselearn-demo" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_more_levels_of_noise_than_datasets_make_a_table_per_dataset_with_seconds(monkeypatch):
+    suite = Suite("demo", ["iris", "wine"], ["cart", "bagging"], noise=[0, 0.2, 0.4], repeats=1, folds=2)
+    monkeypatch.setattr(suites, "DEMO", suite)
+    text = run("demo", "--jobs", 1).stdout
+    assert [line.strip() for line in text.splitlines() if line.startswith("Macro F1")] == [
+        "Macro F1 and rank, iris",
+        "Macro F1 and rank, wine",
+    ]
+    assert len(re.findall(r"│ cart +│( 0\.\d{4} \(\S+\) │){3} +[\d.e-]+ │", text)) == 2
 
 
 @pytest.mark.usefixtures("small_demo")

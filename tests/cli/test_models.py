@@ -211,6 +211,12 @@ def test_training_reports_a_score_on_held_out_samples_and_does_not_change_the_mo
     Path("few.csv").write_text("a,kind\n1,x\n2,x\n3,y\n")
     said = run("train", "few.csv", "-t", "kind", "-m", "cart", "-o", "few.fuse").stdout
     assert "Too few samples for a held-out score" in said
+    Path("two.csv").write_text("a,kind\n1,x\n2,y\n")
+    said = run("train", "two.csv", "-t", "kind", "-o", "few.fuse", code=2).stderr
+    assert "no fold leaves two classes to train on. Train a single model instead, such as KFHEClassifier" in said
+    Path("two.csv").write_text("a,label:x,label:y\n1,0,1\n2,1,0\n")
+    said = run("train", "two.csv", "-m", "br", "-o", "few.fuse").stdout
+    assert "Too few samples for a held-out score" in said
 
 
 def test_a_file_with_the_target_is_scored(table):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fuselearn.datasets import DatasetError, available, load_dataset
+from fuselearn.datasets import DatasetError, available, load_dataset, make_claims
 from fuselearn.datasets.loading import locate, read_packaged, read_stored, write_stored
 from fuselearn.datasets.registry import DatasetInfo, registry
 from reproduction.experiments import EXPERIMENTS
@@ -75,6 +75,19 @@ def test_bundled_datasets_need_nothing(name, shape, classes):
     assert set(dataset.y) == classes
     assert dataset.source == "scikit-learn"
     assert load_dataset("digit_pairs").y.to_numpy().sum() == 1901
+
+
+def test_claims_have_categories_and_missing_values_and_follow_their_rules():
+    X, y = make_claims(2000, random_state=1)
+    assert X.select_dtypes("category").columns.tolist() == [*X.columns[:7]]
+    assert X.columns[X.isna().any()].tolist() == ["garage", "witness", "mileage", "speed"]
+    assert X["speed"].isna().equals(X["cause"].isin(["parking", "hail", "theft", "fire"]))
+    assert (y == "refused").groupby(X["cover"], observed=True).mean().idxmax() == "liability"
+    loaded = load_dataset("claims")
+    assert loaded.source == "fuselearn"
+    assert loaded.X.equals(make_claims(random_state=0).X)
+    with pytest.raises(ValueError, match="n_samples must be at least 1, not 0"):
+        make_claims(0)
 
 
 @pytest.mark.parametrize("place", ["multiclass/skulls.csv.gz", "skulls.csv.gz", "skulls.csv"])

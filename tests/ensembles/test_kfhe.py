@@ -1,6 +1,7 @@
 """KFHE against a plain rendering of the authors' program, and its filter's identities."""
 
 import math
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -151,6 +152,16 @@ class TestAgainstPlainKFHE:
             X, y, 10, 3, weighting=weighting, vote="class", shares=sample_weight / sample_weight.sum(), h0=h0,
         )  # fmt: skip
         assert_follows(model, X, estimate, weights, trace)
+
+    def test_trees_in_turn(self, noisy_wine):
+        X, y = noisy_wine
+        trees = [CARTClassifier(complexity=None), CARTClassifier(max_depth=1)]
+        model = KFHEClassifier(trees, n_estimators=8, reset=None, random_state=3).fit(X, y)
+        turns = cycle(trees)
+        fit = lambda counts: next(turns).fit(X, y, sample_weight=counts).predict_proba(X)  # noqa: E731
+        estimate, weights, trace = plain_kfhe(fit, X, y, 8, 3, weighting="exponential", vote="class", reset=None)
+        assert_follows(model, X, estimate, weights, trace)
+        assert [tree.max_depth for tree in model.estimators_] == [30, 1] * 4 + [30]
 
     def test_another_base_learner(self, noisy_wine):
         X, y = noisy_wine
@@ -339,6 +350,19 @@ class TestBaseLearners:
         np.testing.assert_allclose(last, probabilities, atol=1e-12)
         assert all(type(fitted) is type(estimator) for fitted in model.estimators_)
         assert not hasattr(estimator, "classes_")
+
+    @pytest.mark.parametrize(
+        ("estimators", "error", "message"),
+        [
+            ([], ValueError, "at least one"),
+            ([GaussianNB(), 3], TypeError, "must be a classifier"),
+            ([GaussianNB(), CARTClassifier()], ValueError, "cannot share a table"),
+            ([CARTClassifier(), CARTClassifier(max_bins=9)], ValueError, "cannot share a table"),
+        ],
+    )
+    def test_estimators_in_turn_take_the_same_table(self, estimators, error, message):
+        with pytest.raises(error, match=message):
+            KFHEClassifier(estimators).fit(self.X, self.labels)
 
     def test_weights_that_are_no_counts_and_a_learner_that_takes_none(self):
         weights = np.random.default_rng(0).uniform(0.1, 2, 150)

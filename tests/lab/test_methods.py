@@ -56,6 +56,16 @@ def test_a_method_learns_from_categories_and_gaps(name, fruit):
     assert set(made(name).fit(X[seen], y[seen]).predict(X[~seen])) <= {0, 1}, "a category that training never saw"
 
 
+def test_histogram_boosting_takes_categories_as_they_are_unless_there_are_too_many(fruit):
+    X, y = fruit
+    X = X.assign(number=pd.Categorical(np.arange(len(X)) + 100), code=pd.Categorical(np.arange(len(X)) % 3))
+    many = pd.concat([X, X.assign(number=pd.Categorical(np.arange(len(X)) + 500))], ignore_index=True)
+    many = many.astype({"number": "category"})
+    model = make_method("hist-gradient-boosting")
+    assert model.fit(X, y)[-1].is_categorical_.sum() == 3
+    assert model.fit(many, np.tile(y, 2))[-1].is_categorical_.sum() == 2, "480 numbers are one-hot encoded"
+
+
 @pytest.mark.parametrize("name", FOR_LABELS)
 def test_a_method_for_labels_learns_from_categories(name, fruit):
     X, y = fruit

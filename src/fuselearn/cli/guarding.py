@@ -15,14 +15,9 @@ from typing import Annotated, NamedTuple, NoReturn
 
 import typer
 
-__all__ = [
-    "AUDIT", "FAILED", "INTERRUPTED", "MODEL", "ONNX", "REPORT", "SUMMARY", "SUSPECTS", "SUSPECT_COLUMNS", "WRONG_USE",
-    "Force", "Kind", "check_output", "leave", "make_predictions_kind", "prediction_columns", "sentences",
-]  # fmt: skip
-
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 HEAD_BYTES = 4096
-SUSPECT_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "suspect")
+SUSPECT_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "suspect", "confidence")
 """Of a list of suspects; a column that identifies the samples and one of their labels may follow the first."""
 
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output that this command did not write.")]
@@ -172,8 +167,8 @@ def _is_onnx(path: Path) -> bool:
 
 
 def _is_suspects(path: Path) -> bool:
-    first, *rest = _head(path).partition("\n")[0].strip().split(",")
-    return first == SUSPECT_COLUMNS[0] and rest[-5:] == list(SUSPECT_COLUMNS[1:])
+    header = _head(path).partition("\n")[0]
+    return header.startswith(f"{SUSPECT_COLUMNS[0]},") and ",".join(SUSPECT_COLUMNS[1:6]) in header
 
 
 def _is_page(path: Path) -> bool:
@@ -193,5 +188,6 @@ MODEL = Kind("model file", _is_model)
 ONNX = Kind("model in ONNX format", _is_onnx)
 SUSPECTS = Kind("list of suspects", _is_suspects)
 AUDIT = Kind("page of an audit", _is_page)
+CORRECTED = Kind("corrected table", lambda path: True)  # nothing tells one from another table: `audit` asks for --force
 REPORT = Kind("report", _is_page, makes_folder=True)
 SUMMARY = Kind("summary of a run", _is_summary, makes_folder=True)

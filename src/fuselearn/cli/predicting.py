@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from fuselearn.cli.scoring import ClassTally, LabelTally
 
-__all__ = ["export", "predict"]
-
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `fuselearn train` or save().")]
 
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import Any
 
-__all__ = ["fitting", "working"]
-
 SILENCE = 30.0
 """Seconds between two lines."""
 

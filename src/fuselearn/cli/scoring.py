@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-__all__ = ["ClassTally", "LabelTally", "make_tally", "say_scores"]
-
 MOST_LISTED = 12
 """Largest number of classes for which the confusion matrix is printed, and number of labels that are listed."""
 

@@ -306,7 +306,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         training = MemberTraining(data, self._classes_)
         used = np.flatnonzero(np.ones(len(data.target)) if data.weights is None else data.weights)
         if len(used) > MOST_SVM_SAMPLES:
-            (rng,) = make_generator(self.random_state).spawn(1)  # independent of the folds
+            # Not the numbers that split the samples into folds: the part would be one of the folds.
+            rng = make_generator(self.random_state).spawn(1)[0]
             training.draw_part(used[stratified_sample(training.class_indices[used], MOST_SVM_SAMPLES, rng)])
         return training
 

@@ -1,4 +1,4 @@
-"""Load a dataset by name from the first source that has it, or generate one from real images.
+"""Load a dataset by name from the first source that has it, or generate one.
 
 The sources, in order: the folders in the environment variable ``FUSELEARN_DATA``, the datasets bundled with
 scikit-learn, data packages if installed, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
@@ -31,7 +31,7 @@ import pandas as pd
 from sklearn import datasets as bundled
 
 from fuselearn._messages import show
-from fuselearn._parameters import make_generator
+from fuselearn._parameters import check_whole_number, make_generator
 from fuselearn._replacing import replacing
 from fuselearn.datasets.cleaning import LABEL_PREFIX
 from fuselearn.datasets.dataset import Dataset, DatasetError
@@ -149,7 +149,7 @@ def _find_local(info: DatasetInfo) -> tuple[str, Callable[[], Dataset] | None]:
     """Return the first source that needs no network and how to read it, or else the last source."""
     path = _find_in_folders(info)
     if path is None and info.bundled:
-        return "scikit-learn", partial(_load_bundled, info.name)
+        return "fuselearn" if info.name == "claims" else "scikit-learn", partial(_load_bundled, info.name)
     if path is None and info.packaged:
         source, inside = f"the package {_package(info)}", locate(info)
         return source, None if inside is None else partial(read_packaged, inside, info)
@@ -174,8 +174,8 @@ def _cache_file(info: DatasetInfo) -> Path:
 
 
 def _load_bundled(name: str) -> Dataset:
-    if name == "digit_pairs":
-        return make_digit_pairs(random_state=0)
+    if name in MADE:
+        return MADE[name](random_state=0)
     bunch = getattr(bundled, f"load_{name}")(as_frame=True)
     names = dict(enumerate(str(target) for target in bunch.target_names))
     return Dataset(bunch.data, bunch.target.map(names).rename(CLASS_COLUMN), name, "", "")
@@ -276,8 +276,7 @@ def _read_keel(path: Path) -> pd.DataFrame:
     nominal = {name: str for name, is_nominal in declared if is_nominal}
     options = {"skipinitialspace": True, "keep_default_na": False, "na_values": ["?"], **exact_floats()}
     text = io.StringIO("\n".join(samples))
-    frame: pd.DataFrame = pd.read_csv(text, header=None, names=names, sep=separator, dtype=nominal, **options)
-    return frame
+    return pd.read_csv(text, header=None, names=names, sep=separator, dtype=nominal, **options)
 
 
 def make_digit_pairs(
@@ -323,8 +322,7 @@ def make_digit_pairs(
     """
     if layout not in ("side_by_side", "overlaid"):
         raise ValueError(f"layout must be 'side_by_side' or 'overlaid', not {show(layout)}.")
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, not {show(n_samples)}.")
+    check_whole_number("n_samples", n_samples, 1)
     digits = bundled.load_digits()
     rng = make_generator(random_state)
     first, second = rng.integers(len(digits.images), size=(2, n_samples))
@@ -344,3 +342,94 @@ def make_digit_pairs(
         description="Pictures of two handwritten digits; the labels are the digits present.",
         source="scikit-learn's digits",
     )
+
+
+def make_claims(
+    n_samples: int = 3000,
+    *,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+) -> Dataset:
+    """Generate claims of motor insurance: numbers, text categories and missing values, and what became of the claim.
+
+    Seven features out of fourteen are categories with 2 to 19 values. `witness`, `garage` and `mileage`
+    are sometimes not recorded; the `speed` is missing where the car was parked.
+
+    Parameters
+    ----------
+    n_samples : int, default=3000
+        Number of claims.
+    random_state : int, Generator, RandomState or None
+        Pass an int for reproducible claims.
+
+    Returns
+    -------
+    Dataset
+        `y` is ``"paid"``, ``"inspected"`` or ``"refused"``.
+
+    Notes
+    -----
+    The class is drawn with probabilities proportional to exp(2 s), where the score s of a class is a sum of rules, such
+    as whether the cover includes the cause. Four features have no influence.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import make_claims
+    >>> X, y = make_claims(random_state=0)
+    >>> X.shape, y.value_counts().to_dict()
+    ((3000, 14), {'refused': 1287, 'paid': 1180, 'inspected': 533})
+    >>> X[["cause", "cover", "speed"]].head(3)
+    """
+    check_whole_number("n_samples", n_samples, 1)
+    rng = make_generator(random_state)
+
+    def draw(names: str, missing: float = 0.0) -> pd.Series:
+        """Draw categories, of which the k-th is drawn in proportion to 1 / (k + 1)."""
+        popularity = 1 / np.arange(2, len(names.split()) + 2)
+        cells = pd.Series(rng.choice(names.split(), n_samples, p=popularity / popularity.sum()))
+        return cells.mask(rng.random(n_samples) < missing).astype("category")
+
+    X = pd.DataFrame(
+        {
+            "cause": draw("collision parking glass hail theft animal fire"),
+            "cover": draw("full partial liability"),
+            "region": draw("north harbor hills center valley south lakes east border west coast islands"),
+            "garage": draw("Abe Bo Cat Dot Eve Fay Gus Hal Ida Jo Kit Leo Max Ned Ola Pat Ray Sue Tom", missing=0.1),
+            "vehicle": draw("compact van estate suv sports truck"),
+            "witness": draw("no yes", missing=0.2),
+            "channel": draw("app phone agent post"),
+            "age": rng.integers(18, 85, n_samples),
+            "policy_years": rng.exponential(4, n_samples).round(1),
+            "amount": rng.lognormal(7.5, 0.9, n_samples).round(2),
+            "mileage": np.where(rng.random(n_samples) < 0.15, np.nan, rng.lognormal(11, 0.6, n_samples).round()),
+            "speed": rng.gamma(4, 12, n_samples).round(),
+            "days_until_reported": rng.geometric(0.2, n_samples),
+            "earlier_claims": rng.poisson(0.7, n_samples),
+        }
+    )
+    X.loc[X["cause"].isin(["parking", "hail", "theft", "fire"]), "speed"] = np.nan
+    is_large = np.log(X["amount"]) - 7.5
+    is_covered = (X["cover"] == "full") | ((X["cover"] == "partial") & ~X["cause"].isin(["collision", "parking"]))
+    is_unseen = (X["witness"] != "yes") & X["cause"].isin(["theft", "fire", "collision"])
+    inspected = (
+        -1.5
+        + 1.1 * is_large
+        + 0.7 * X["earlier_claims"]
+        - 0.15 * X["policy_years"].clip(upper=10)
+        + 1.2 * X["garage"].isin(["Bo", "Dot", "Jo", "Ray"])
+        + 0.8 * X["region"].isin(["harbor", "border"])
+        + 0.8 * is_unseen
+    )
+    refused = (
+        3.0
+        - 5.0 * is_covered
+        + 0.12 * X["days_until_reported"]
+        + 0.03 * (X["speed"].fillna(0) - 60).clip(lower=0)
+        + 0.9 * is_large * (X["policy_years"] < 1)
+    )
+    scores = 2 * np.column_stack([np.zeros(n_samples), inspected, refused]) + rng.gumbel(size=(n_samples, 3))
+    outcome = np.array(["paid", "inspected", "refused"])[scores.argmax(axis=1)]
+    return Dataset(X, pd.Series(outcome, name=CLASS_COLUMN), "claims", "Generated claims of motor insurance.", "")
+
+
+MADE = {"digit_pairs": make_digit_pairs, "claims": make_claims}
+"""The registered datasets that are generated."""

@@ -24,8 +24,6 @@ from fuselearn.io.header import describe_columns, find_predictor
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["format_answers", "open_rows", "predict_blocks"]
-
 MOST_BLOCKS = 4  # in memory at once; if there are more threads, they share a block
 
 

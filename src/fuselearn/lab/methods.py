@@ -16,11 +16,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
-__all__ = [
-    "METHODS", "Contender", "Variant", "estimate_fused_seconds", "format_settings", "import_method", "make_contenders",
-    "make_method", "optimizing", "read_value",
-]  # fmt: skip
-
 METHODS: Mapping[str, Mapping[str, str]] = {
     "multiclass": {
         "kfhe": "fuselearn.ensembles:KFHEClassifier",
@@ -131,7 +126,8 @@ def make_contenders(names: Iterable[str], own: Mapping[str, Any] | None, task: s
 def make_method(name: str, task: str = "multiclass") -> Any:
     """Return the unfitted estimator of a method, ready for tables with categories and missing values.
 
-    The library's own classifiers take them as they are. For others, categories are one-hot encoded; unless a classifier
+    The library's own classifiers take them as they are, and scikit-learn's histogram gradient boosting takes categories
+    with up to 255 values. For others, categories are one-hot encoded; unless a classifier
     handles missing values, they are replaced by the mean, and numbers are standardized.
 
     Parameters
@@ -162,8 +158,11 @@ def make_method(name: str, task: str = "multiclass") -> Any:
     handles = get_tags(estimator).input_tags
     if is_ours and type(estimator).__name__ not in NUMBERS_ONLY:
         return estimator
-    if not handles.categorical:
-        encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    if getattr(estimator, "categorical_features", None) == "from_dtype":
+        remaining = make_column_transformer((encode, _find_large_categories), remainder="passthrough")
+        estimator = make_pipeline(remaining.set_output(transform="pandas"), estimator)
+    elif not handles.categorical:
         parts: list[Any] = [(encode, make_column_selector(dtype_include="category"))]
         if not handles.allow_nan:
             complete = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
@@ -174,6 +173,11 @@ def make_method(name: str, task: str = "multiclass") -> Any:
     from fuselearn.multilabel import ThresholdedClassifier
 
     return ThresholdedClassifier(estimator, 0.5)
+
+
+def _find_large_categories(X: Any) -> list[Any]:
+    """Return the columns with more categories than scikit-learn's histogram gradient boosting allows."""
+    return [name for name in X.select_dtypes("category") if X[name].nunique() > 255]
 
 
 def optimizing(name: str, score: str, task: str) -> str:

@@ -455,10 +455,11 @@ def _digest(path: str | os.PathLike[str]) -> str:
 
 DEMO = Suite(
     "demo",
-    ("iris", "wine", "breast_cancer", "digits"),
-    ("fused", "kfhe", "adaboost", "bagging", "cart"),
-    (0.0, 0.10, 0.20),
+    ("digits", "claims", "breast_cancer"),
+    ("fused", "kfhe", "random-forest", "random-forest(min_samples_leaf=3)", "hist-gradient-boosting"),
+    (0.0, 0.1, 0.2, 0.3, 0.4),
     repeats=1,
-    folds=5,
+    folds=2,
+    test_folds=1,
 )
 """The suite of `fuselearn demo`."""

@@ -165,11 +165,13 @@ def read_scores(scores: Any) -> Scores:
 
 
 LOWEST_FRACTION = 0.1
-MIN_SAMPLES = 10
-RAREST_FRACTION = 0.25
+HIGHEST_FRACTION = 0.1
+# As the lowest scores, what this exceeds the fraction of positive labels by, if that is more than the lowest tenth.
+SAFE_FRACTION = 0.35
 MIN_ENTRIES = 30
-# Lower rates are mistakes of the scores rather than of the labels.
-MIN_RATE = 0.04
+# So many positives are mistakes of the scores rather than of the labels.
+MIN_RATE = 0.02
+STANDARD_ERRORS = 3.0
 MAX_RATE = 0.4
 MIN_POSITIVES = 8
 BEST_LABELS = 0.9
@@ -188,39 +190,49 @@ def read_noise_rate(noise_rate: Any, scores: Scores, truth: PartialTable) -> flo
 def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
     """Estimate the fraction of labels that were flipped, independently of the features.
 
-    Hardly any of the samples with the lowest scores for a rare label have it, so its positives among them are mostly
-    flips. Their fraction, over the rarest quarter of the labels and the lowest tenth of the scores, is the estimate.
+    Labels with the lowest scores are hardly ever true, and those with the highest ones nearly always, so the positives
+    among the first and the negatives among the last are mostly flips. The lower of both fractions is the estimate.
+
+    Labels that are merely hard to predict look like flips: a label that every tenth sample has, whatever its features,
+    has no lower fraction of positives anywhere. There is evidence of flips only if the positives among the lowest
+    scores are more than 2 %, and the negatives among the highest scores are fewer than those of the same labels in all
+    samples, each by three standard errors.
 
     Parameters
     ----------
     scores : array of shape (n_samples, n_labels)
-        Out-of-sample scores.
+        Out-of-sample probabilities.
     truth : array of shape (n_samples, n_labels)
         The labels, 1, 0 or `UNKNOWN`.
 
     Returns
     -------
     float
-        At most 0.4; 0 if it is less than 0.04, or if there are too few samples.
+        At most 0.4; 0 without evidence.
 
     Examples
     --------
-    Of 400 samples in the order of their scores, the last 40 have the label, and every tenth of the others.
+    Of 400 samples in the order of their scores, the last 200 have the label, and then every tenth one is flipped.
 
-    >>> truth = np.zeros((400, 1), dtype=np.int8)
-    >>> truth[360:] = truth[::10] = 1
+    >>> truth = np.repeat([0, 1], 200).astype(np.int8)[:, None]
+    >>> truth[::10] = 1 - truth[::10]
     >>> estimate_noise_rate(np.linspace(0, 1, 400)[:, None], truth)
     0.1
     """
-    n_positives = (truth == 1).sum(axis=0)
-    labels = np.argsort(n_positives, kind="stable")[np.count_nonzero(n_positives == 0) :]
-    labels = labels[: int(np.ceil(RAREST_FRACTION * len(labels)))]
-    n_lowest = max(MIN_SAMPLES, int(LOWEST_FRACTION * len(scores)))
-    lowest = np.argsort(scores[:, labels], axis=0, kind="stable")[:n_lowest]
-    entries = np.take_along_axis(truth[:, labels], lowest, axis=0)
-    entries = entries[entries != UNKNOWN]
-    rate = float(entries.mean()) if len(entries) >= MIN_ENTRIES else 0.0
-    return 0.0 if rate < MIN_RATE else min(rate, MAX_RATE)
+    known = truth != UNKNOWN
+    given, frequencies = truth[known], np.ma.masked_array(truth, ~known).mean(axis=0)
+    n_positives = np.count_nonzero(given)
+    n_lowest = int(max(LOWEST_FRACTION, SAFE_FRACTION - n_positives / max(len(given), 1)) * len(given))
+    n_highest = max(MIN_ENTRIES, int(HIGHEST_FRACTION * n_positives))
+    if n_lowest < MIN_ENTRIES or n_lowest + n_highest > len(given):
+        return 0.0
+    order = np.argsort(scores[known], kind="stable")
+    lowest, highest = order[:n_lowest], order[-n_highest:]
+    low, high = float(given[lowest].mean()), float(1.0 - given[highest].mean())
+    by_chance = float(1.0 - np.broadcast_to(frequencies, truth.shape)[known][highest].mean())
+    is_above = low - MIN_RATE > STANDARD_ERRORS * np.sqrt(MIN_RATE * (1.0 - MIN_RATE) / n_lowest)
+    is_below = by_chance - high > STANDARD_ERRORS * np.sqrt(high * (1.0 - high) / n_highest)
+    return min(low, high, MAX_RATE) if is_above and is_below else 0.0
 
 
 def estimate_label_frequency(scores: Scores, truth: PartialTable) -> float:
