@@ -372,7 +372,7 @@ def test_a_class_with_one_sample_is_never_held_out_from_the_only_other_one(wine)
     fused = FusedClassifier([("bayes", GaussianNB())], random_state=0).fit(X[:20], target)
     assert np.isnan(fused.held_out_proba_[7]).all()
     assert fused.classes_.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="no part of the samples has two classes"):
+    with pytest.raises(ValueError, match="no fold leaves two classes to train on"):
         FusedClassifier().fit(X[[0, -1]], y[[0, -1]])
 
 
