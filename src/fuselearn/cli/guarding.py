@@ -134,14 +134,18 @@ def make_predictions_kind(columns: Sequence[str], kept: Collection[str]) -> Kind
 
 
 def _is_predictions(columns: list[str], n_kept: int, path: Path) -> bool:
-    """Recognize predictions by their columns: kept ones, if any, then those of the model, and probabilities."""
+    """Recognize predictions by their columns: kept ones, if any, those of the model, of sets, and probabilities."""
     import pandas as pd
+
+    from fuselearn.io.prediction import SET_COLUMNS
 
     try:
         names = pd.read_csv(path, nrows=0, dtype=str).columns.tolist()
     except ValueError:
         return False
     plain = [name for name in names if not name.startswith("p:")]
+    if plain[-len(SET_COLUMNS) :] == SET_COLUMNS != columns[-len(SET_COLUMNS) :]:
+        plain = plain[: -len(SET_COLUMNS)]
     return plain[-len(columns) :] == columns and len(plain) <= len(columns) + n_kept
 
 
