@@ -39,7 +39,16 @@ ALL = (
     "scale",
 )
 
-ON_REQUEST = ("boosters", "chain_votes", "consensus", "fused_members", "fused_multilabel", "gradient_boosting")
+ON_REQUEST = (
+    "boosters",
+    "chain_votes",
+    "consensus",
+    "cost",
+    "fused_members",
+    "fused_multilabel",
+    "gradient_boosting",
+    "prediction_sets",
+)
 
 
 def main() -> None:

@@ -13,7 +13,9 @@ and 20 % of the labels are made wrong. Then, averaged over tables and rates,
 - time: processor time of ``audit_labels`` over that of the other, with one thread each.
 
 A second table has found, right and the number of suspects over that of wrong labels for each kind of noise and each
-rate. The last line is the fraction of the labels of scikit-learn's generated tables, all correct, that are suspects.
+rate. A third one has, for each least confidence, the fraction of the labels changed by ``corrected_labels`` that are
+then correct, and the number of wrong labels that are left over that before. The last line is the fraction of the labels
+of scikit-learn's generated tables, all correct, that are suspects.
 
 The others rank by the probabilities of scikit-learn's random forest, from five folds: cleanlab's quality scores; the
 issues that ``find_label_issues`` lists, in its order, before all other samples; and the quality of ``CleanLearning``,
@@ -46,7 +48,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from benchmarks.timing import pick
 from fuselearn.datasets import DatasetError, corrupt_labels, load_dataset
-from fuselearn.diagnosis import audit_labels
+from fuselearn.diagnosis import LabelAudit, audit_labels
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 PAPERS = ("glass", "sonar", "vertebral", "ionosphere", "knowledge")
@@ -54,6 +56,7 @@ MOST_SAMPLES = pick(500, 60)
 KINDS = ("uniform", "pair", "boundary", "neighbour", "feature-dependent")
 RATES = pick((0.05, 0.1, 0.2), (0.2,))
 NEAR_BORDER = "boundary"  # nobody finds these
+CONFIDENCES = (0.5, 0.7, 0.8, 0.9, 0.95)
 CLASSES: tuple[dict[str, Any], ...] = (
     {},
     {"n_samples": 1000},
@@ -89,9 +92,8 @@ def tables() -> Iterator[tuple[str, pd.DataFrame, npt.NDArray[np.intp]]]:
         yield name, X.iloc[rows].reset_index(drop=True), np.unique(np.asarray(y)[rows], return_inverse=True)[1]
 
 
-def trust_ours(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> pd.DataFrame:
-    """Return how much the label of each sample is trusted, and whether it is a suspect."""
-    return audit_labels(X, y, random_state=0).rows[["probability", "suspect"]].sort_index()
+def trust_ours(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> LabelAudit:
+    return audit_labels(X, y, random_state=0)
 
 
 def forest_probabilities(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
@@ -156,6 +158,16 @@ def measure_suspects(suspects: npt.NDArray[np.bool_], wrong: npt.NDArray[np.bool
     return [both / n_wrong, both / max(1, suspects.sum()), suspects.sum() / n_wrong]
 
 
+def measure_corrections(audit: LabelAudit, noisy: npt.NDArray[np.intp], correct: npt.NDArray[np.intp]) -> list[int]:
+    """Return, for each least confidence, the numbers of labels changed, of these right, and of wrong ones left."""
+    counts = []
+    for confidence in CONFIDENCES:
+        fixed = audit.corrected_labels(confidence).to_numpy()
+        is_changed = fixed != noisy
+        counts += [is_changed.sum(), (is_changed & (fixed == correct)).sum(), (fixed != correct).sum()]
+    return counts
+
+
 def measure_all(*, with_others: bool) -> dict[tuple[str, str], list[list[float]]]:
     """Return the measurements of each kind of noise and each audit, one for each table and rate."""
     found = defaultdict(list)
@@ -163,12 +175,15 @@ def measure_all(*, with_others: bool) -> dict[tuple[str, str], list[list[float]]
         for kind in KINDS:
             for rate in RATES:
                 noisy = corrupt_labels(y, rate, kind, X=X, random_state=0)
-                wrong, noisy = noisy != y, np.unique(noisy, return_inverse=True)[1]  # a class may be gone
-                ours, seconds = timed(trust_ours, X, noisy)
+                wrong, (classes, numbers) = noisy != y, np.unique(noisy, return_inverse=True)  # a class may be gone
+                audit, seconds = timed(trust_ours, X, numbers)
+                ours = audit.rows.sort_index()
                 measured = measure(ours["probability"].to_numpy(), seconds, wrong)
-                found[kind, OURS].append(measured + measure_suspects(ours["suspect"].to_numpy(), wrong))
+                measured += measure_suspects(ours["suspect"].to_numpy(), wrong)
+                correct = np.where(np.isin(y, classes), np.searchsorted(classes, y), -1)
+                found[kind, OURS].append([*measured, wrong.sum(), *measure_corrections(audit, numbers, correct)])
                 if with_others:
-                    for title, (trust, seconds) in run_others(X, noisy).items():
+                    for title, (trust, seconds) in run_others(X, numbers).items():
                         found[kind, title].append(measure(trust, seconds, wrong))
         print(f"{name}: {len(X)} samples, {X.shape[1]} features, {y.max() + 1} classes", flush=True)
     return found
@@ -179,9 +194,22 @@ def print_numbers(found: dict[tuple[str, str], list[list[float]]]) -> None:
     print(f"\n| noise | {' | '.join(f'{rate:.0%}: found | right | suspects / wrong' for rate in RATES)} |")
     print("|---" * (1 + 3 * len(RATES)) + "|")
     for kinds in (*((kind,) for kind in KINDS), tuple(kind for kind in KINDS if kind != NEAR_BORDER)):
-        lines = np.array([found[kind, OURS] for kind in kinds]).reshape(-1, len(RATES), 6)  # the rates vary fastest
-        cells = " | ".join(f"{value:.3f}" for value in lines.mean(axis=0)[:, 3:].ravel())
+        lines = np.array([found[kind, OURS] for kind in kinds])
+        lines = lines.reshape(-1, len(RATES), lines.shape[-1])  # the rates vary fastest
+        cells = " | ".join(f"{value:.3f}" for value in lines.mean(axis=0)[:, 3:6].ravel())
         print(f"| {kinds[0] if len(kinds) == 1 else f'all but {NEAR_BORDER}'} | {cells} |", flush=True)
+
+
+def print_corrections(found: dict[tuple[str, str], list[list[float]]]) -> None:
+    """Print what corrections are worth, over all tables and kinds of noise but that near the border."""
+    print(f"\n| confidence | {' | '.join(f'{rate:.0%}: right | wrong labels left' for rate in RATES)} |")
+    print("|---" * (1 + 2 * len(RATES)) + "|")
+    lines = np.array([line for kind in KINDS if kind != NEAR_BORDER for line in found[kind, OURS]])
+    sums = lines.reshape(-1, len(RATES), lines.shape[1])[:, :, 6:].sum(axis=0)
+    for k, confidence in enumerate(CONFIDENCES):
+        changed, right, left = sums[:, 1 + 3 * k : 4 + 3 * k].T
+        numbers = np.column_stack([right / np.maximum(1, changed), left / np.maximum(1, sums[:, 0])])
+        print(f"| {confidence} | {' | '.join(f'{value:.3f}' for value in numbers.ravel())} |", flush=True)
 
 
 def print_correct() -> None:
@@ -210,6 +238,7 @@ def main() -> None:
         cells += [f"{means[OURS][column]:.3f}" for column in (3, 4)]
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
     print_numbers(found)
+    print_corrections(found)
     print_correct()
     if with_others:
         spent = {t: sum(line[2] for kind in KINDS for line in found[kind, t]) for t in audits}

@@ -2,11 +2,13 @@
 
 Each is trained with and without the reset, on labels of which a fraction is wrong. For labels, out-of-bag votes count
 cell by cell, and are no better than guessing if they are wrong as often, under the weights, as the frequencies of the
-labels are. ``python -m benchmarks.other_resets`` reads the papers' datasets from the folders of ``FUSELEARN_DATA``.
+labels are. ``python -m benchmarks.other_resets [METHOD ...]`` reads the papers' datasets from the folders of
+``FUSELEARN_DATA``.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -112,14 +114,14 @@ def score(method: str, name: str, level: float, repeat: int) -> list[float]:
         return [f1_score(y[test], one, average="macro", zero_division=0.0) for one in predicted]
 
 
-def main() -> None:
+def main(*chosen: str) -> None:
     from benchmarks import other_resets  # processes find its functions by this name, not by that of the program
 
     levels = " / ".join(f"{level:.0%}" for level in LEVELS)
     print(f"{N_REPEATS} splits, wrong labels {levels}, macro F1 without and with the reset, datasets better : worse\n")
     print("| | without | with | better : worse |\n|---|---|---|---|")
-    for method, (names, _) in METHODS.items():
-        names = names[: pick(None, 1)]
+    for method in chosen or METHODS:
+        names = METHODS[method][0][: pick(None, 1)]
         tasks = [(method, name, level, repeat) for name in names for level in LEVELS for repeat in range(N_REPEATS)]
         found = Parallel(n_jobs=-1)(delayed(other_resets.score)(*task) for task in tasks)
         scores = np.reshape(found, (len(names), len(LEVELS), N_REPEATS, 2)).mean(axis=2)
@@ -130,4 +132,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -11,6 +11,7 @@ import fuselearn
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+from quoted import QUOTED  # noqa: E402
 
 project = "fuselearn"
 author = "The fuselearn developers"
@@ -53,7 +54,8 @@ if os.environ.get("FUSELEARN_DOCS_ONLINE"):
 else:
     nitpick_ignore_regex = [("py:.*", rf"({'|'.join(OTHERS)})(\..*)?")]
 
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "substitution"]
+myst_substitutions = QUOTED
 myst_heading_anchors = 4
 
 autosummary_generate = True

@@ -11,7 +11,7 @@ MOST_SECONDS = 10
 
 READING_ORDER = (
     "filter_at_work", "trace", "label_audit", "noise_rises", "thresholds", "homer_hierarchy", "stacking_selection",
-    "output_codes", "bias_variance", "own_sensor", "tuning", "csv_to_onnx",
+    "stacking_overfits", "output_codes", "bias_variance", "forest_grows", "own_sensor", "tuning", "csv_to_onnx",
 )  # fmt: skip
 
 

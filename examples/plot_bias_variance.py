@@ -66,7 +66,7 @@ families = {
     "20 boosted trees": {depth: SAMMEClassifier(tree, 20) for depth, tree in trees.items()},
 }
 tables = {
-    name: compare_bias_variance(models.items(), X, y, label="depth", sampling=draw, n_rounds=20, random_state=0).table
+    name: compare_bias_variance(models.items(), X, y, label="depth", sampling=draw, n_rounds=20, random_state=0)
     for name, models in families.items()
 }
 print(tables["one tree"].round(3))

@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from fuselearn import AveragingRegressor, LinearStackingRegressor
+from fuselearn import LinearStackingRegressor
+from fuselearn.combine import AveragingRegressor
 
 
 def draw(n_samples, rng):

@@ -95,6 +95,12 @@ ROBUST: Mapping[str, Method] = {
         lambda: KFHEClassifier(CARTClassifier(complexity=None)),
         "100 unpruned trees fused by a Kalman filter, with the out-of-bag reset",
     ),
+    "KFHE (trees in turn)": Method(
+        lambda: KFHEClassifier(
+            [CARTClassifier(complexity=None), CARTClassifier(), CARTClassifier(complexity=None, max_features="sqrt")]
+        ),
+        "100 unpruned, pruned and random-feature trees in turn, fused by a Kalman filter, with the out-of-bag reset",
+    ),
     "KFHE (program)": Method(
         lambda: KFHEClassifier(CARTClassifier(complexity=None), reset="training"),
         "100 unpruned trees fused as in the authors' program",

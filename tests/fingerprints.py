@@ -283,6 +283,7 @@ CASES = [
         FixedRuleClassifier(MEMBERS, 'min')
         FixedRuleClassifier(MEMBERS, 'max')
         FusedClassifier(MEMBERS, tolerance=0.05)
+        PredictionSetClassifier(GaussianNB())
         EnsembleSelection(MEMBERS)
         EnsembleSelection(MEMBERS, scoring='accuracy', n_bags=3, n_rounds=10, n_initial=2)
         LinearStackingClassifier(MEMBERS)

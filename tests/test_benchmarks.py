@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").exists(), reason="need
 HELPERS = {"__main__", "multilabel_rivals", "plain_homer", "plain_kfhe", "plain_stratification", "tables", "timing"}
 NAMES = sorted({found.name for found in pkgutil.iter_modules([str(ROOT / "benchmarks")])} - HELPERS)
 # These start processes, each of which imports the library.
-SLOW = {"chains", "homer", "large_svm", "out_of_core", "pct_forest", "scale", "scaling", "startup"}
+SLOW = {"chains", "cost", "homer", "large_svm", "out_of_core", "pct_forest", "scale", "scaling", "startup"}
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 FIGURES = sorted((ROOT / "docs" / "figures").glob("*.py"))
 

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 import fuselearn
 from fuselearn import (
-    AveragingRegressor,
     BaggedClassifier,
     BaggedRegressor,
     CARTClassifier,
@@ -27,7 +26,7 @@ from fuselearn import (
     SVMClassifier,
 )
 from fuselearn.cli.main import app
-from fuselearn.combine import ErrorCorrectingCodeClassifier
+from fuselearn.combine import AveragingRegressor, ErrorCorrectingCodeClassifier
 from fuselearn.datasets import load_dataset, read_table
 from fuselearn.diagnosis import audit_labels
 from fuselearn.ensembles import RotationForestClassifier

@@ -43,6 +43,18 @@ def test_ranks_and_scores_are_those_of_the_page():
     scores = read_rows(find_section(page, "Mean macro-averaged F1"))
     shown = read_rows(find_section(README, "The numbers"))
     assert len(shown) >= 5
-    for name, (*shown_ranks, shown_scores) in shown.items():
+    p_values = {name: cells[0] for name, cells in read_rows(find_section(page, "The fused classifier against")).items()}
+    for name, (*shown_ranks, shown_scores, p) in shown.items():
         assert shown_ranks == ranks[name]
         assert shown_scores == " / ".join(score.removeprefix("0") for score in scores[name])
+        assert p == p_values.get(name, "–")
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="needs the repository")
+@pytest.mark.parametrize(("page", "part"), [("index", "chooser"), ("index", "ranks"), ("getting-started", "chooser")])
+def test_the_site_includes_parts_of_it(page, part):
+    text = (PAGE.parent / f"{page}.md").read_text("utf-8")
+    assert (
+        f"```{{include}} ../README.md\n:start-after: <!-- {part} -->\n:end-before: <!-- end of the {part} -->" in text
+    )
+    assert f"<!-- {part} -->" in README.partition(f"<!-- end of the {part} -->")[0]

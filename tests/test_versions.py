@@ -1,7 +1,6 @@
 """The version has one source, and a report of a problem shows all others."""
 
 import re
-import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -56,22 +55,21 @@ def test_extras_are_those_of_the_distribution():
 @in_the_repository
 def test_dependencies_are_those_of_the_distribution():
     named = {distribution(requirement) for requirement in read_project()["dependencies"]}
-    assert named <= {name.replace("-", "_") for name in DEPENDENCIES}
+    listed_by_scikit_learn = {"scikit_learn", "numpy", "scipy", "joblib", "threadpoolctl", "pandas", "matplotlib"}
+    assert named - listed_by_scikit_learn == set(DEPENDENCIES)
 
 
 def test_versions_are_shown(capsys):
     show_versions()
     shown = capsys.readouterr().out
-    assert shown.startswith(f"fuselearn {fuselearn.__version__}\n\nSystem\n  python ")
-    facts = dict(re.findall(r"^  (.+?)  +(.+)$", shown, re.MULTILINE))
+    assert shown.startswith(f"fuselearn {fuselearn.__version__}\n")
+    facts = dict(re.findall(r"^ *(\w[\w-]*): (.+)$", shown, re.MULTILINE))
     assert facts["numpy"] == np.__version__
-    assert facts["scikit-learn"] == version("scikit-learn")
-    assert facts["executable"] == sys.executable
-    assert any("blas" in name for name in facts)
+    assert facts["skops"] == version("skops")
     assert set(EXTRAS) | set(DEPENDENCIES) <= set(facts)
 
 
 def test_packages_that_are_missing_are_shown(monkeypatch, capsys):
     monkeypatch.setitem(EXTRAS, "no_such_package", "all")
     show_versions()
-    assert re.search(r"no_such_package +not installed", capsys.readouterr().out)
+    assert re.search(r"no_such_package: not installed", capsys.readouterr().out)

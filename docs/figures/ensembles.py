@@ -8,7 +8,8 @@ from sklearn.ensemble import AdaBoostRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from fuselearn import AveragingRegressor, BaggedRegressor, FixedRuleClassifier
+from fuselearn import BaggedRegressor, FixedRuleClassifier
+from fuselearn.combine import AveragingRegressor
 from fuselearn.diagnosis import compare_bias_variance
 
 HERE = Path(__file__).parent
@@ -76,8 +77,8 @@ def draw_bias_variance() -> Figure:
     figure = Figure(figsize=(8, 2.9), layout="constrained")
     for axes, (title, make) in zip(figure.subplots(1, 3, sharey=True), families.items(), strict=True):
         compared = compare_bias_variance([(depth, make(depth)) for depth in DEPTHS], X, y, **settings)
-        axes.plot(DEPTHS, compared.table["bias"], color="#c0562f", marker="o", label="bias²")
-        axes.plot(DEPTHS, compared.table["variance_effect"], color="#1b5e9e", marker="s", label="variance")
+        axes.plot(DEPTHS, compared["bias"], color="#c0562f", marker="o", label="bias²")
+        axes.plot(DEPTHS, compared["variance_effect"], color="#1b5e9e", marker="s", label="variance")
         axes.set(title=title, xlabel="depth", ylim=(0, None))
     figure.axes[0].legend(frameon=False)
     return figure

@@ -5,14 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fuselearn.combine import (
-        AveragingRegressor,
-        ConsensusClustering,
         EnsembleSelection,
         FixedRuleClassifier,
         FusedClassifier,
         LinearStackingClassifier,
         LinearStackingRegressor,
-        combine_scores,
     )
     from fuselearn.diagnosis import CleanedClassifier
     from fuselearn.ensembles import (
@@ -37,12 +34,10 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "AveragingRegressor",
     "BaggedClassifier",
     "BaggedRegressor",
     "CARTClassifier",
     "CleanedClassifier",
-    "ConsensusClustering",
     "EnsembleHOMERClassifier",
     "EnsembleSelection",
     "FixedRuleClassifier",
@@ -58,7 +53,6 @@ __all__ = [
     "SAMMEClassifier",
     "SVMClassifier",
     "__version__",
-    "combine_scores",
     "load",
     "save",
     "show_versions",
@@ -67,8 +61,8 @@ __all__ = [
 
 _PACKAGES: dict[str, set[str]] = {
     "combine": {
-        "AveragingRegressor", "ConsensusClustering", "EnsembleSelection", "FixedRuleClassifier", "FusedClassifier",
-        "LinearStackingClassifier", "LinearStackingRegressor", "combine_scores",
+        "EnsembleSelection", "FixedRuleClassifier", "FusedClassifier",
+        "LinearStackingClassifier", "LinearStackingRegressor",
     },
     "datasets": set(),
     "diagnosis": {"CleanedClassifier"},

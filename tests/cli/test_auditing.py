@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from fuselearn.cli.main import app
 
-COLUMNS = ["row", "given", "suggested", "probability", "suggested_probability", "suspect"]
+COLUMNS = ["row", "given", "suggested", "probability", "suggested_probability", "suspect", "confidence"]
+PAIR = ["given", "suggested"]
 WRONG = {6: "virginica", 21: "versicolor", 41: "virginica", 66: "setosa", 111: "setosa"}  # by their row in the file
 
 
@@ -44,6 +45,8 @@ def test_lists_the_suspects_and_shows_them_beside_trusted_samples():
     assert first["plant"].tolist() == [f"p<{row - 1}>" for row in first["row"]]
     assert listed["probability"].is_monotonic_increasing
     assert f"About {len(listed)} of 150 labels" in done.stdout
+    pairs = pd.DataFrame([line.split() for line in done.stdout.splitlines()[-len(listed.groupby(PAIR)) :]])
+    assert pairs.set_index([0, 1])[2].astype(int).to_dict() == listed.groupby(PAIR).size().to_dict()
     page = Path("page.html").read_text(encoding="utf-8")
     assert f"1. plant p&lt;{first['row'].iloc[0] - 1}&gt;</h3>" in page
     assert "fuselearn audit iris.csv --target kind --output suspects.csv --html page.html --index plant" in page
@@ -68,10 +71,73 @@ def test_all_samples_and_json():
     assert said["page"] is None
 
 
+def corrections(listed, least):
+    chosen = listed.query("confidence >= @least")
+    return dict(zip(chosen["row"] - 1, chosen["suggested"], strict=True))
+
+
+@pytest.mark.parametrize("name", ["iris.csv", "iris.tsv.gz", "iris.parquet", "iris.arff"])
+def test_a_corrected_table_differs_from_its_input_in_labels_only(name):
+    table = pd.read_csv("iris.csv").astype({"kind": "category"})
+    if name == "iris.parquet":
+        table.to_parquet(name)
+    elif name == "iris.arff":
+        declared = "".join(f"@attribute '{column}' real\n" for column in table.columns[:4])
+        cells = table.drop(columns="plant").to_csv(index=False, header=False)
+        kinds = ",".join(table["kind"].cat.categories)
+        Path(name).write_text(f"@relation iris\n{declared}@attribute kind {{{kinds}}}\n@data\n{cells}")
+    elif name == "iris.tsv.gz":
+        table.to_csv(name, index=False, sep="\t")
+    read = {"iris.tsv.gz": lambda path: pd.read_csv(path, sep="\t"), "iris.parquet": pd.read_parquet}.get(
+        name, pd.read_csv
+    )
+    fixed = {"iris.arff": "fixed.csv"}.get(name, name.replace("iris", "fixed"))
+    done = run(name, "-t", "kind", "-o", "s.csv", "--fix", fixed, "--confidence", 0.68)
+    listed = pd.read_csv("s.csv")
+    changed = corrections(listed, 0.68)
+    assert len(changed) >= 2
+    assert f"Corrected {len(changed)} labels whose suggested one has a confidence of at least 0.68." in done.stdout
+    expected = table.drop(columns="plant") if name == "iris.arff" else table
+    for row, kind in changed.items():
+        expected.loc[row, "kind"] = kind
+    pd.testing.assert_frame_equal(read(fixed), expected if name == "iris.parquet" else expected.astype({"kind": "str"}))
+
+
+def test_cells_of_a_corrected_table_keep_their_text():
+    text = Path("iris.csv").read_text().replace("setosa", '"  Se, to"')
+    text = text.replace(",p<", ",010.50 p<").replace("5.1,3.5,1.4", "5.10,?,NA", 1)
+    Path("odd.csv").write_text(text)
+    run("odd.csv", "-t", "kind", "-o", "s.csv", "--fix", "fixed.csv", "--confidence", 0)
+    old, new = text.splitlines(), Path("fixed.csv").read_text().splitlines()
+    differing = [k - 1 for k in range(151) if old[k] != new[k]]
+    assert differing == sorted(pd.read_csv("s.csv")["row"] - 1)
+    for k in differing:
+        kind = {0: '"  Se, to"', 1: "versicolor", 2: "virginica"}[k // 50]
+        assert new[k + 1] == f"{old[k + 1].rpartition(',')[0].rpartition(' p<')[0]} p<{k}>,{kind}"
+
+
+def test_the_least_confidence_is_asked_for_in_a_terminal(monkeypatch):
+    monkeypatch.setattr("fuselearn.cli.inspecting._is_terminal", lambda: True)
+    arguments = ["audit", "iris.csv", "-t", "kind", "-o", "s.csv", "--fix", "c.csv"]
+    done = CliRunner().invoke(app, arguments, input="2\n0.7\n")
+    assert done.exit_code == 0
+    listed = pd.read_csv("s.csv")
+    assert f"{(listed['confidence'] >= 0.7).sum()} of at least 0.7" in done.stderr
+    assert "from 0 to 1" in done.stderr
+    changed = pd.read_csv("c.csv")["kind"] != pd.read_csv("iris.csv")["kind"]
+    assert set(np.flatnonzero(changed)) == set(corrections(listed, 0.7))
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["iris.csv", "-t", "kind", "-o", "iris.csv"], "iris.csv is the input"),
+        (["iris.csv", "-t", "kind", "--fix", "./iris.csv", "--force", "--confidence", 0.9], "iris.csv is the input"),
+        (["iris.csv", "-t", "kind", "--fix", "a.csv"], "--fix needs --confidence, such as --confidence 0.9"),
+        (["iris.csv", "-t", "kind", "--confidence", 0.9], "--confidence is for --fix"),
+        (["iris.csv", "-t", "kind", "--fix", "a.arff", "--confidence", 0.9], "must end with .csv or .csv.gz"),
+        (["iris.csv", "-t", "kind", "--fix", "notes.txt", "--confidence", 0.9], "notes.txt exists; use --force"),
+        (["iris.csv", "-t", "kind", "-o", "a.csv", "--fix", "a.csv", "--confidence", 0.9], "a.csv is named twice"),
         (["iris.csv", "-t", "kind", "--html", "./iris.csv", "--force"], "iris.csv is the input"),
         (["iris.csv", "-t", "kind", "-o", "notes.txt"], "notes.txt exists and is not a list of suspects; use --force"),
         (["iris.csv", "-t", "kind", "--html", "notes.txt"], "notes.txt exists and is not a page of an audit"),

@@ -211,6 +211,12 @@ def test_training_reports_a_score_on_held_out_samples_and_does_not_change_the_mo
     Path("few.csv").write_text("a,kind\n1,x\n2,x\n3,y\n")
     said = run("train", "few.csv", "-t", "kind", "-m", "cart", "-o", "few.fuse").stdout
     assert "Too few samples for a held-out score" in said
+    Path("two.csv").write_text("a,kind\n1,x\n2,y\n")
+    said = run("train", "two.csv", "-t", "kind", "-o", "few.fuse", code=2).stderr
+    assert "no fold leaves two classes to train on. Train a single model instead, such as KFHEClassifier" in said
+    Path("two.csv").write_text("a,label:x,label:y\n1,0,1\n2,1,0\n")
+    said = run("train", "two.csv", "-m", "br", "-o", "few.fuse").stdout
+    assert "Too few samples for a held-out score" in said
 
 
 def test_a_file_with_the_target_is_scored(table):
@@ -223,6 +229,44 @@ def test_a_file_with_the_target_is_scored(table):
     assert "accuracy" not in run("predict", "iris.fuse", "new.csv").output
     table.assign(kind=table["kind"].where(table.index < 100)).to_csv("partly.csv", index=False)
     assert "On the 100 samples with a known kind" in run("predict", "iris.fuse", "partly.csv").output
+
+
+def test_sets_of_classes_are_written_and_scored(table):
+    run("train", "iris.csv", "-t", "kind", "-o", "sets.fuse", "-j", 1, "--set", "n_estimators=5", "--holdout", "0")
+    X = table.drop(columns="kind")
+    model = fuselearn.load("sets.fuse")
+    sets = (
+        model[-1].predict_set(model[:-1].transform(X), 0.98) if hasattr(model, "steps") else model.predict_set(X, 0.98)
+    )
+    said = run("predict", "sets.fuse", "iris.csv", "--sets", 0.98, "-o", "sets.csv", "--json").stdout
+    answer = pd.read_csv("sets.csv")
+    assert answer.columns.tolist() == ["prediction", "set_size", "set"]
+    assert answer["set_size"].tolist() == sets.sum(axis=1).tolist()
+    classes = ["setosa", "versicolor", "virginica"]
+    assert answer["set"].tolist() == ["|".join(np.array(classes)[row]) for row in sets]
+    score = json.loads(said)["score"]
+    assert score["set_coverage"] == sets[np.arange(150), table["kind"].map(classes.index)].mean()
+    assert score["set_size"] == pytest.approx(sets.sum(axis=1).mean())
+    lines = run("predict", "sets.fuse", "iris.csv", "--sets", 0.98, "--json").stdout.splitlines()
+    assert [len(json.loads(line)["set"]) for line in lines] == sets.sum(axis=1).tolist()
+    run("predict", "sets.fuse", "iris.csv", "-o", "sets.csv")  # replaces the table, which is one of predictions
+    assert "set coverage" in run("predict", "sets.fuse", "iris.csv", "-o", "sets.csv", "--sets", 0.9).stdout
+    run("predict", "sets.fuse", "iris.csv", "-o", "sets.csv")
+    X[:0].to_csv("none.csv", index=False)
+    assert run("predict", "sets.fuse", "none.csv", "--sets", 0.9).stdout == "prediction,set_size,set\n"
+
+
+def test_sets_that_cannot_be_written_get_a_sentence(table):
+    said = run("predict", "iris.fuse", "iris.csv", "--sets", 0.9, code=2).output
+    assert "--sets needs a model that predicts sets, and KFHEClassifier does not" in said
+    table.replace({"kind": {"setosa": "a|b"}}).to_csv("bars.csv", index=False)
+    run("train", "bars.csv", "-t", "kind", "-o", "bars.fuse", "-j", 1, "--set", "n_estimators=2", "--holdout", "0")
+    assert "which the class 'a|b' contains" in run("predict", "bars.fuse", "bars.csv", "--sets", 0.9, code=2).output
+    assert (
+        "a|b"
+        in json.loads(run("predict", "bars.fuse", "bars.csv", "--sets", 0.9, "--json").stdout.splitlines()[0])["set"]
+    )
+    assert "coverage must be above 0" in run("predict", "bars.fuse", "bars.csv", "--sets", 9, "--json", code=2).output
 
 
 def test_labels_are_columns_and_are_scored():

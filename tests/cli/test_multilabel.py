@@ -146,7 +146,7 @@ def test_audit_finds_single_labels_of_samples():
     done = run("audit", "wrong.csv", "--labels", -3, "-o", "s.csv", "--html", "page.html", "--seed", 0, "-j", 1)
     listed = pd.read_csv("s.csv")
     assert listed.columns.tolist() == [
-        "row", "label", "given", "suggested", "probability", "suggested_probability", "suspect",
+        "row", "label", "given", "suggested", "probability", "suggested_probability", "suspect", "confidence",
     ]  # fmt: skip
     found = set(zip(listed["row"] - 1, listed["label"], strict=True))
     assert len(found) < 3 * len(WRONG)
@@ -156,7 +156,22 @@ def test_audit_finds_single_labels_of_samples():
     page = Path("page.html").read_text(encoding="utf-8")
     assert "What can be judged" in page
     assert f"<p>label <b>{listed['label'][0]}</b></p>" in page
+    assert listed.groupby(["label", "given", "suggested"]).size().max() == int(done.stdout.splitlines()[4].split()[3])
     run("audit", "wrong.csv", "--labels", -3, "-o", "s.csv", "-j", 1)  # replaces its own list
+
+
+def test_audit_corrects_labels_in_the_spelling_of_the_table():
+    table = pd.read_csv("wrong.csv")
+    columns = table.columns[-3:].tolist()
+    table[columns] = table[columns].replace({0: "no", 1: "YES"})
+    table.to_csv("words.csv", index=False)
+    run("audit", "words.csv", "--labels", -3, "-o", "s.csv", "--fix", "c.csv", "--confidence", 0.7, "-j", 1)
+    listed = pd.read_csv("s.csv").query("confidence >= 0.7")
+    expected = pd.read_csv("words.csv", dtype=str)
+    for line in listed.itertuples():
+        expected.loc[line.row - 1, line.label] = ("no", "YES")[line.suggested]
+    assert len(listed) >= 2
+    pd.testing.assert_frame_equal(pd.read_csv("c.csv", dtype=str), expected)
 
 
 def test_info_prints_statistics_of_the_labels():

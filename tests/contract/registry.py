@@ -30,6 +30,7 @@ from fuselearn.combine import (
     FusedClassifier,
     LinearStackingClassifier,
     LinearStackingRegressor,
+    PredictionSetClassifier,
 )
 from fuselearn.diagnosis import CleanedClassifier
 from fuselearn.ensembles import (
@@ -218,6 +219,7 @@ CLASSES = [
     classes(LinearStackingClassifier(PLAIN, shrinkage=0.1, cv=3), **IN_FOLDS, **PLAIN_ONLY),
     classes(LogitBoostClassifier(n_estimators=3), fails=ROUNDED),
     classes(MadaBoostClassifier(n_estimators=3), any_base=True, copies=False),
+    classes(PredictionSetClassifier(TREE, cv=3), any_base=True, **IN_FOLDS),
     classes(RotationForestClassifier(n_estimators=3), copies=False, categories=False, missing=False),
     classes(SAMMEClassifier(n_estimators=4), any_base=True, copies=False),
     classes(SVMClassifier(), copies=False, missing=False),

@@ -264,6 +264,76 @@ class SeveralOracle(ClassifierMixin, BaseEstimator):
         return X
 
 
+class TestCorrections:
+    halves = _halves(np.arange(160))
+
+    def test_suspects_of_enough_confidence_get_the_suggested_label(self, oracle):
+        p, given = ladder(wrong=[12, 19])
+        y = pd.Series(np.array(["a", "b"])[given], index=np.arange(160) // 2)  # an index with duplicates
+        audit = audit_labels(table(p), y, oracle, cv=self.halves)
+        ranked = audit.order
+        np.testing.assert_array_equal(audit.rows["given"], y.iloc[ranked])
+        of_19 = audit.rows["confidence"].to_numpy()[np.isin(ranked % 20, 19)].min()
+        for least, corrected in [(0.0, [12, 19]), (of_19, [19]), (1.0, [])]:
+            found = audit.corrected_labels(least)
+            assert found.index.equals(y.index)
+            expected = np.where(np.isin(np.arange(160) % 20, corrected), 1 - given, given)
+            np.testing.assert_array_equal(found, np.array(["a", "b"])[expected])
+
+    def test_of_labels(self):
+        p, given = ladder(wrong=[12, 19])
+        Y = pd.DataFrame({"calm": given, "sad": ladder(wrong=[])[1]}, index=np.arange(160) % 7)
+        audit = audit_labels(np.column_stack([p[:, 1], p[:, 1]]), Y, SeveralOracle(), cv=self.halves)
+        fixed = audit.corrected_labels(0.5)
+        expected = Y.assign(calm=np.where(np.isin(np.arange(160) % 20, [12, 19]), 1 - given, given))
+        pd.testing.assert_frame_equal(fixed, expected, check_dtype=False)
+
+    @pytest.mark.parametrize("confidence", [-0.1, 1.1])
+    def test_a_confidence_is_a_probability(self, oracle, confidence):
+        p, given = ladder(wrong=[])
+        with pytest.raises(ValueError, match="confidence"):
+            audit_labels(table(p), given, oracle, cv=self.halves).corrected_labels(confidence)
+
+
+class TestGivenProbabilities:
+    halves = _halves(np.arange(160))
+
+    def test_models_are_trained_on_corrected_labels_only(self, oracle):
+        p, given = ladder(wrong=[12, 19])
+        audit = audit_labels(table(p), given, oracle, cv=self.halves)
+        assert len(oracle.trained) == 4
+        again = audit_labels(table(p), given, oracle, probabilities=p, cv=self.halves)
+        assert len(oracle.trained) == 6
+        pd.testing.assert_frame_equal(again.rows, audit.rows)
+
+    @pytest.mark.parametrize("estimator", [None, SeveralOracle()])
+    def test_of_labels_and_without_some_samples(self, estimator):
+        p, given = ladder(wrong=[12, 19])
+        known = np.column_stack([p[:, 1], p[:, 1]])
+        known[5] = np.nan
+        Y = np.column_stack([given, given])
+        audit = audit_labels(np.column_stack([p[:, 1], p[:, 1]]), Y, estimator, probabilities=known, cv=self.halves)
+        np.testing.assert_array_equal(audit.probabilities, known)
+        assert audit.rows.index[-2:].tolist() == [5, 5]
+        assert set(audit.suspects.index % 20) == {12, 19}
+        assert len(audit.suspects) >= 30
+
+    def test_held_out_probabilities_of_a_fused_classifier(self):
+        X, y = IRIS
+        noisy = corrupt_labels(y, 0.2, random_state=0)
+        fused = FusedClassifier(n_estimators=10, random_state=0).fit(X, noisy)
+        audit = audit_labels(X, noisy, probabilities=fused.held_out_proba_, random_state=0)
+        np.testing.assert_array_equal(audit.probabilities, fused.held_out_proba_)
+        assert (noisy != y)[audit.suspects.index].mean() > 0.85
+
+    def test_a_fused_classifier_that_is_passed_holds_out_by_itself(self):
+        X, y = IRIS
+        fused = FusedClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(random_state=0))], cv=3)
+        audit = audit_labels(X, y, fused, random_state=0)
+        seed = int(np.random.default_rng(0).integers(2**31, size=(1,))[0])
+        np.testing.assert_array_equal(audit.probabilities, fused.set_params(random_state=seed).hold_out(X, y))
+
+
 class TestSeveralLabels:
     p = np.array([[0.9, 0.2], [0.1, 0.7], [0.8, 0.6], [0.4, 0.1], [0.7, 0.9], [0.2, 0.3]])
     given = np.array([[1, 0], [0, 1], [0, 1], [1, 0], [1, 0], [0, 0]])
@@ -455,6 +525,11 @@ class TestGroups:
 class TestBadInput:
     def test_settings(self):
         for settings, problem in [
+            (
+                {"probabilities": np.ones((150, 2))},
+                r"probabilities must have the shape \(150, 3\), one column per class",
+            ),
+            ({"probabilities": np.full((150, 3), -1)}, "probabilities must be between 0 and 1"),
             ({"estimator": LinearSVC()}, "estimator must be a classifier with predict_proba"),
             ({"estimator": KFHEClassifier}, "estimator must be a classifier with predict_proba"),
             ({"cv": 1}, "cv must be at least 2"),

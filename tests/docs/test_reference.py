@@ -7,6 +7,8 @@ import pkgutil
 import re
 from pathlib import Path
 
+import jinja2
+
 import fuselearn
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "api.md"
@@ -37,3 +39,35 @@ def test_the_reference_lists_all_packages_and_names():
     names = {symbol for symbol in SYMBOLS if symbol.count(".") == 1}
     elsewhere = {"fuselearn.versions"}  # its one function is listed by its short name
     assert listed == names | {package for package in PACKAGES if package not in elsewhere}
+
+
+def test_the_page_on_stability_lists_what_is_experimental():
+    text = REFERENCE.with_name("stability.md").read_text("utf-8")
+    listed = set(re.findall(r"`(\w+)`", text.partition("These are experimental:")[2].partition("Everything else")[0]))
+    public = (
+        getattr(importlib.import_module(package), name) for package, _, name in (s.rpartition(".") for s in SYMBOLS)
+    )
+    marked = {
+        one.__name__ for one in public if isinstance(one, type) and "\nExperimental: " in (inspect.getdoc(one) or "")
+    }
+    assert listed == marked
+
+
+def test_pages_quote_numbers_that_there_are(monkeypatch):
+    monkeypatch.syspath_prepend(REFERENCE.parent)
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    quoted = importlib.import_module("quoted").QUOTED
+    found = {}
+    for page in sorted(REFERENCE.parent.glob("*.md")):
+        for expression in re.findall(r"\{\{.*?\}\}", page.read_text("utf-8")):
+            found[expression] = environment.from_string(expression).render(quoted)
+    assert found["{{ six_table }}"].count("\n") == 16
+    assert all(re.fullmatch(r"0?\.\d{3}|\d+(\.\d+)?", text) for text in found.values() if "|" not in text)
+    assert found['{{ six["fused"]["macro F1"] }}'] == ".685", "as printed by benchmarks/fused_multilabel.py"
+
+
+def test_every_example_has_its_place_in_the_gallery():
+    order = (REFERENCE.parent / "gallery_settings.py").read_text("utf-8")
+    order = re.search(r"READING_ORDER = \((.*?)\n\)", order, re.DOTALL)[1]
+    examples = {path.stem.removeprefix("plot_") for path in (REFERENCE.parents[1] / "examples").glob("plot_*.py")}
+    assert set(re.findall(r'"(\w+)"', order)) == examples

@@ -90,7 +90,7 @@ def test_a_page_fits_the_window_and_reports_no_error(path, page, address):
     ("words", "expected"),
     [
         ("save a model", ("getting-started.html", "deploy.html")),
-        ("label noise", ("robustness.html",)),
+        ("label noise", ("wrong-labels.html", "robustness.html")),
         ("threshold", ("multilabel.html",)),
         ("Dask", ("scale.html",)),
     ],

@@ -1,18 +1,14 @@
 """KFHE against a plain rendering of the authors' program, and its filter's identities."""
 
 import math
+from itertools import cycle
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn._core import draw_covering_counts
@@ -151,6 +147,16 @@ class TestAgainstPlainKFHE:
             X, y, 10, 3, weighting=weighting, vote="class", shares=sample_weight / sample_weight.sum(), h0=h0,
         )  # fmt: skip
         assert_follows(model, X, estimate, weights, trace)
+
+    def test_trees_in_turn(self, noisy_wine):
+        X, y = noisy_wine
+        trees = [CARTClassifier(complexity=None), CARTClassifier(max_depth=1)]
+        model = KFHEClassifier(trees, n_estimators=8, reset=None, random_state=3).fit(X, y)
+        turns = cycle(trees)
+        fit = lambda counts: next(turns).fit(X, y, sample_weight=counts).predict_proba(X)  # noqa: E731
+        estimate, weights, trace = plain_kfhe(fit, X, y, 8, 3, weighting="exponential", vote="class", reset=None)
+        assert_follows(model, X, estimate, weights, trace)
+        assert [tree.max_depth for tree in model.estimators_] == [30, 1] * 4 + [30]
 
     def test_another_base_learner(self, noisy_wine):
         X, y = noisy_wine
@@ -314,31 +320,18 @@ class TestBaseLearners:
     iris = load_iris()
     X, labels = iris.data, iris.target_names[iris.target]
 
-    @pytest.mark.parametrize("vote", ["class", "probability"])
     @pytest.mark.parametrize(
-        "estimator",
+        ("estimators", "error", "message"),
         [
-            LogisticRegression(solver="newton-cholesky"),
-            make_pipeline(StandardScaler(), LogisticRegression()),
-            GaussianNB(),
-            KNeighborsClassifier(),
-            RidgeClassifier(),
-            LinearSVC(),
-            DecisionTreeClassifier(max_depth=2, class_weight={"setosa": 1, "versicolor": 2, "virginica": 3}),
-            CARTClassifier(max_depth=2),
+            ([], ValueError, "at least one"),
+            ([GaussianNB(), 3], TypeError, "must be a classifier"),
+            ([GaussianNB(), CARTClassifier()], ValueError, "cannot share a table"),
+            ([CARTClassifier(), CARTClassifier(max_bins=9)], ValueError, "cannot share a table"),
         ],
-        ids=lambda e: type(e).__name__,
     )
-    def test_any_classifier_will_do(self, estimator, vote):
-        model = KFHEClassifier(estimator, n_estimators=3, vote=vote, random_state=0).fit(self.X, self.labels)
-        assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
-        assert model.score(self.X, self.labels) > 0.8
-        probabilities = model.predict_proba(self.X)
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-        *_, last = model.staged_predict_proba(self.X)
-        np.testing.assert_allclose(last, probabilities, atol=1e-12)
-        assert all(type(fitted) is type(estimator) for fitted in model.estimators_)
-        assert not hasattr(estimator, "classes_")
+    def test_estimators_in_turn_take_the_same_table(self, estimators, error, message):
+        with pytest.raises(error, match=message):
+            KFHEClassifier(estimators).fit(self.X, self.labels)
 
     def test_weights_that_are_no_counts_and_a_learner_that_takes_none(self):
         weights = np.random.default_rng(0).uniform(0.1, 2, 150)

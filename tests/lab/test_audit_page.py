@@ -30,7 +30,7 @@ def make_audit(n_wrong=1):
     rows["confidence"] = 0.75
     classes = ["large", "small"]
     noise = pd.DataFrame([[2 / 3, 1 / 3], [0.0, 1.0]], index=classes, columns=classes)
-    return LabelAudit(rows, n_wrong, noise, pd.DataFrame(), make_predictability(classes))
+    return LabelAudit(rows, n_wrong, noise, pd.DataFrame(), make_predictability(classes), rows.index.to_numpy())
 
 
 def make_predictability(names, predictable=True):
@@ -49,7 +49,7 @@ def test_a_suspect_stands_beside_its_nearest_trusted_samples():
     card = page[page.index('<article class="card">') :]
     assert "1. row 6" in card
     assert 'labelled <span class="given">small</span>, probability &lt;1\xa0%' in card
-    assert 'suggested <span class="suggested">large</span>, probability &gt;99\xa0%' in card
+    assert 'suggested <span class="suggested">large</span>, probability &gt;99\xa0%, confidence 75\xa0%' in card
     neighbours = find_trusted_neighbors(X, np.arange(6) == 5, np.array([5]))
     assert set(neighbours[0].tolist()) == {3, 4, 2}
     for place in neighbours[0]:
@@ -115,7 +115,7 @@ def test_neighbours_are_never_suspects_and_may_be_few():
 def test_a_large_noise_matrix_is_left_out(n_classes):
     audit = make_audit()
     noise = pd.DataFrame(np.eye(n_classes))
-    page = render(LabelAudit(audit.rows, audit.n_wrong, noise, audit.probabilities, make_predictability(noise.index)))
+    page = render(replace(audit, noise_matrix=noise, predictability=make_predictability(noise.index)))
     assert ("Which class is taken for which" in page) == (n_classes == 20)
 
 
@@ -131,7 +131,8 @@ def test_each_of_several_labels_is_trusted_on_its_own():
         columns=["place", "label", "given", "suggested", "probability", "suggested_probability", "suspect"],
     ).set_index("place")
     rows["confidence"] = 0.75
-    audit = LabelAudit(rows, 2, pd.DataFrame(), pd.DataFrame(np.zeros((6, 2))), make_predictability(["red", "big"]))
+    predictability = make_predictability(["red", "big"])
+    audit = LabelAudit(rows, 2, pd.DataFrame(), pd.DataFrame(np.zeros((6, 2))), predictability, np.arange(12))
     names = [f"row {k + 1}" for k in range(6)]
     page = render_audit(audit, X, labels, title="songs", names=names, command="c")
     first, second = page.split('<article class="card">')[1:]

@@ -13,8 +13,9 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from fuselearn import CARTClassifier
+from fuselearn.learners.clones import read_probabilities
 from fuselearn.multilabel import BinaryRelevanceClassifier
-from fuselearn.multilabel.labels import label_names, read_labels, read_probabilities, read_sparse_labels
+from fuselearn.multilabel.labels import label_names, read_labels, read_sparse_labels
 
 X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
 

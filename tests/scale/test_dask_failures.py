@@ -91,6 +91,7 @@ def test_parts_that_do_not_fit(client, samples, message):
     [
         ({"estimator": GaussianNB()}, "estimator of DaskEnsemble must be one of KFHEClassifier, .*, not GaussianNB"),
         ({"estimator": MadaBoostClassifier()}, "must be one of KFHEClassifier, .*, not MadaBoostClassifier"),
+        ({"estimator__estimator": [CARTClassifier(), CARTClassifier()]}, "must be one CARTClassifier"),
         ({"estimator__estimator": GaussianNB()}, "trains trees only"),
         ({"estimator__estimator": CARTClassifier(class_weight="balanced")}, "Pass class_weight to BaggedClassifier"),
         ({"estimator__sampling": "multinomial"}, r"pass BaggedClassifier\(sampling='poisson'\)"),

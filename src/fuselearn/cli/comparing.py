@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn._progress import working
 from fuselearn.cli import tables
 from fuselearn.cli.guarding import FAILED, REPORT, SUMMARY, Force, check_output, leave, sentences
-from fuselearn.cli.progress import working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from fuselearn.lab import Suite
     from fuselearn.lab.report import Material
-
-__all__ = ["compare", "demo", "methods", "report", "spell"]
 
 PIPE_WIDTH = 200
 STORE = "results.db"

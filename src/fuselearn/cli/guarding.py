@@ -15,14 +15,9 @@ from typing import Annotated, NamedTuple, NoReturn
 
 import typer
 
-__all__ = [
-    "AUDIT", "FAILED", "INTERRUPTED", "MODEL", "ONNX", "REPORT", "SUMMARY", "SUSPECTS", "SUSPECT_COLUMNS", "WRONG_USE",
-    "Force", "Kind", "check_output", "leave", "make_predictions_kind", "prediction_columns", "sentences",
-]  # fmt: skip
-
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 HEAD_BYTES = 4096
-SUSPECT_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "suspect")
+SUSPECT_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "suspect", "confidence")
 """Of a list of suspects; a column that identifies the samples and one of their labels may follow the first."""
 
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output that this command did not write.")]
@@ -139,14 +134,18 @@ def make_predictions_kind(columns: Sequence[str], kept: Collection[str]) -> Kind
 
 
 def _is_predictions(columns: list[str], n_kept: int, path: Path) -> bool:
-    """Recognize predictions by their columns: kept ones, if any, then those of the model, and probabilities."""
+    """Recognize predictions by their columns: kept ones, if any, those of the model, of sets, and probabilities."""
     import pandas as pd
+
+    from fuselearn.io.prediction import SET_COLUMNS
 
     try:
         names = pd.read_csv(path, nrows=0, dtype=str).columns.tolist()
     except ValueError:
         return False
     plain = [name for name in names if not name.startswith("p:")]
+    if plain[-len(SET_COLUMNS) :] == SET_COLUMNS != columns[-len(SET_COLUMNS) :]:
+        plain = plain[: -len(SET_COLUMNS)]
     return plain[-len(columns) :] == columns and len(plain) <= len(columns) + n_kept
 
 
@@ -172,8 +171,8 @@ def _is_onnx(path: Path) -> bool:
 
 
 def _is_suspects(path: Path) -> bool:
-    first, *rest = _head(path).partition("\n")[0].strip().split(",")
-    return first == SUSPECT_COLUMNS[0] and rest[-5:] == list(SUSPECT_COLUMNS[1:])
+    header = _head(path).partition("\n")[0]
+    return header.startswith(f"{SUSPECT_COLUMNS[0]},") and ",".join(SUSPECT_COLUMNS[1:6]) in header
 
 
 def _is_page(path: Path) -> bool:
@@ -193,5 +192,6 @@ MODEL = Kind("model file", _is_model)
 ONNX = Kind("model in ONNX format", _is_onnx)
 SUSPECTS = Kind("list of suspects", _is_suspects)
 AUDIT = Kind("page of an audit", _is_page)
+CORRECTED = Kind("corrected table", lambda path: True)  # nothing tells one from another table: `audit` asks for --force
 REPORT = Kind("report", _is_page, makes_folder=True)
 SUMMARY = Kind("summary of a run", _is_summary, makes_folder=True)

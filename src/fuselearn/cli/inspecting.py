@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn._progress import working
 from fuselearn.cli import tables
 from fuselearn.cli.comparing import spell
-from fuselearn.cli.guarding import AUDIT, SUSPECT_COLUMNS, SUSPECTS, Force, check_output, leave, sentences
-from fuselearn.cli.progress import working
+from fuselearn.cli.guarding import (
+    AUDIT,
+    CORRECTED,
+    SUSPECT_COLUMNS,
+    SUSPECTS,
+    Force,
+    check_output,
+    leave,
+    sentences,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fuselearn.diagnosis import LabelAudit
 
-__all__ = ["audit", "info"]
-
 MOST_COLUMNS = 100
 """Largest number of columns that are all listed."""
 TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".pq", ".arff"}
+MOST_PAIRS = 10
+"""Largest number of pairs of classes whose doubts are printed."""
+LEVELS = (0.99, 0.95, 0.9, 0.8, 0.7, 0.5)
+"""Levels of confidence to choose from."""
 
 
 @tables.reads_table
@@ -174,6 +187,19 @@ def audit(
         Path | None, typer.Option("--html", help="HTML file to write: the suspects beside trusted samples.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List all samples, the most doubtful first.")] = False,
+    fix: Annotated[
+        Path | None,
+        typer.Option("--fix", help="Table to write: a copy of the file with suggested labels in place of suspects."),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            "--confidence",
+            min=0,
+            max=1,
+            help="Least confidence in the suggested labels that --fix writes; asked for in a terminal.",
+        ),
+    ] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Audits to average, each on other folds.")] = 1,
     seed: tables.Seed = 0,
     jobs: tables.Threads = -1,
@@ -185,9 +211,9 @@ def audit(
     """List the samples of your own table whose label is likely to be wrong.
 
     Each label is judged by models that have not seen its sample. Columns are prepared as by `fuselearn train`.
-    The list has the number of the sample in the file, from 1, its label, the most likely other one, and the
-    probability of both. If samples have several labels, each label of a sample is judged on its own, and may be there
-    without cause (1 is given) or missing (0 is given).
+    The list has the number of the sample in the file, from 1, its label, the most likely other one, the
+    probability of both, and the confidence in the other one, given the estimated noise. If samples have several labels,
+    each label of a sample is judged on its own, and may be there without cause (1 is given) or missing (0 is given).
 
     **Examples**
 
@@ -197,24 +223,30 @@ def audit(
 
     - `fuselearn audit customers.csv --target churned --all -o ranked.csv`
 
+    - `fuselearn audit customers.csv --target churned --fix corrected.csv --confidence 0.9`
+
     - `fuselearn audit songs.arff --labels 6 -o suspects.csv --html suspects.html`
     """
     from fuselearn._replacing import replacing
-    from fuselearn.datasets.tables import split_table
+    from fuselearn.datasets.files import replace_cells
+    from fuselearn.datasets.tables import find_target, split_table
     from fuselearn.diagnosis import audit_labels
     from fuselearn.lab.audit_page import render_audit
 
     with sentences():
-        for path, kind in ((output, SUSPECTS), (html, AUDIT)):
-            if path is not None:
-                check_output(path, kind, tables.input_files(file, labels), force=force)
-        if output is not None and html is not None and output.resolve() == html.resolve():
-            leave(f"{output} is named twice: the list and the page need different files.")
+        outputs = [(path, kind) for path, kind in ((output, SUSPECTS), (html, AUDIT), (fix, CORRECTED)) if path]
+        for path, kind in outputs:
+            check_output(path, kind, tables.input_files(file, labels), force=force)
+        for k, (path, _) in enumerate(outputs):
+            if path.resolve() in [other.resolve() for other, _ in outputs[:k]]:
+                leave(f"{path} is named twice: the list, the page and the corrected table need different files.")
+        _check_fix(fix, confidence, file, force=force)
         index = reading.index
         with working(f"Reading {file}"):
             table, cleaner = reading.read(file)
             data = split_table(table, target, labels, cleaner).dense()
             names = None if index is None else table.frame([index])[index]
+            columns = find_target(table, target, labels).columns  # type: ignore[union-attr]
         tables.check_target(data, file, classes, quiet=True)
         if not as_json:
             tables.explain(cleaner)
@@ -229,16 +261,75 @@ def audit(
             page = render_audit(found, data.X, data.y, title=file.name, names=called, command=spell(context))
             with replacing(html) as out:
                 out.write(page.encode())
+        if not as_json:
+            typer.echo(text if output is None else f"Suspects written to {output}", nl=output is not None)
+            if html is not None:
+                typer.echo(f"Page written to {html}", err=output is None)
+            typer.echo(_sum_up(found), err=output is None)
+        n_corrected = None
+        if fix is not None:
+            least = _ask_confidence(found) if confidence is None else confidence
+            corrected = found.corrected_labels(least).to_numpy().reshape(len(data.X), -1)
+            given = data.y.to_numpy().reshape(corrected.shape)
+            n_corrected = int((corrected != given).sum())
+            content = replace_cells(file, reading.form(), columns, given, corrected)
+            with replacing(fix) as out:
+                out.write(gzip.compress(content) if fix.suffix == ".gz" else content)
+            if not as_json:
+                said = f"Corrected {n_corrected} labels whose suggested one has a confidence of at least {least:g}."
+                typer.echo(f"{said} Table written to {fix}", err=output is None)
     if as_json:
-        said = {"samples": len(found.probabilities), "suspects": found.n_wrong, "noise_rate": found.noise_rate}
-        files = {name: None if path is None else str(path) for name, path in (("file", output), ("page", html))}
-        typer.echo(json.dumps(said | files))
+        about = {"samples": len(found.probabilities), "suspects": found.n_wrong, "noise_rate": found.noise_rate}
+        paths = {"file": output, "page": html, "table": fix}
+        files = {name: None if path is None else str(path) for name, path in paths.items()}
+        pairs = json.loads(found.pairs.to_json(orient="records"))
+        typer.echo(json.dumps(about | files | {"corrected": n_corrected, "pairs": pairs}))
+
+
+def _check_fix(fix: Path | None, confidence: float | None, file: Path, *, force: bool) -> None:
+    """Exit with a message if the corrected table has another format than its input, or is not clearly asked for."""
+    from fuselearn.datasets.files import file_kind
+
+    if fix is None:
+        if confidence is not None:
+            leave("--confidence is for --fix, which writes a corrected table.")
         return
-    typer.echo(text if output is None else f"Suspects written to {output}", nl=output is not None)
-    if html is not None:
-        typer.echo(f"Page written to {html}", err=output is None)
-    sentence = str(found)
-    typer.echo(f"{sentence[0].upper()}{sentence[1:]}.", err=output is None)
+    if fix.exists() and not force:
+        leave(f"{fix} exists; use --force to replace it.")
+    kind = file_kind(file)
+    endings = {".arff": (".csv", ".csv.gz"), ".parquet": (".parquet", ".pq")}.get(kind, (kind, f"{kind}.gz"))
+    if not fix.name.lower().endswith(endings):
+        leave(f"The name of the corrected table must end with {' or '.join(endings)}, not {fix.name}.")
+    if confidence is None and not _is_terminal():
+        leave(
+            "--fix needs --confidence, such as --confidence 0.9: how probable a suggested label must be to replace the "
+            "given one. In a terminal, it is asked for."
+        )
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _ask_confidence(found: LabelAudit) -> float:
+    """Ask for the least confidence, after showing what it amounts to."""
+    counts = [f"{(found.suspects['confidence'] >= level).sum()} of at least {level:g}" for level in LEVELS]
+    typer.echo(f"Suspects by the confidence in the suggested label: {', '.join(counts)}.", err=True)
+    while True:
+        least: float = typer.prompt("Least confidence to correct a label", default=0.9, type=float, err=True)
+        if 0 <= least <= 1:
+            return least
+        typer.echo("A confidence is a probability, from 0 to 1.", err=True)
+
+
+def _sum_up(found: LabelAudit) -> str:
+    """Return the estimate as text, and the doubts for each given and suggested label."""
+    sentence = f"{str(found)[0].upper()}{str(found)[1:]}."
+    if not found.n_wrong:
+        return sentence
+    pairs = found.pairs.head(MOST_PAIRS).to_string(index=False, float_format="{:.2f}".format)
+    n_more = len(found.pairs) - MOST_PAIRS
+    return f"{sentence}\n{pairs}" + (f"\nand {n_more} more pairs" if n_more > 0 else "")
 
 
 def _list(found: LabelAudit, index: str | None, names: Sequence[Any] | None, *, every: bool) -> pd.DataFrame:

@@ -11,8 +11,6 @@ import typer
 
 from fuselearn.cli import comparing, inspecting, predicting, training
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="fuselearn",
     no_args_is_help=True,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn._progress import working
 from fuselearn.cli import tables
 from fuselearn.cli.guarding import (
     ONNX,
@@ -21,14 +22,11 @@ from fuselearn.cli.guarding import (
     prediction_columns,
     sentences,
 )
-from fuselearn.cli.progress import working
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fuselearn.cli.scoring import ClassTally, LabelTally
-
-__all__ = ["export", "predict"]
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `fuselearn train` or save().")]
 
@@ -40,6 +38,15 @@ def predict(
         Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the predictions are printed.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also write the probability of each class or label.")] = False,
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            "--sets",
+            metavar="COVERAGE",
+            help="Also write the set of classes that cannot be excluded, such that this fraction of the sets holds the "
+            "correct class, and its size. The model must be one that `train --method fused` writes.",
+        ),
+    ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -66,6 +73,8 @@ def predict(
 
     - `fuselearn predict churn.fuse new.csv --proba -o predicted.csv`
 
+    - `fuselearn predict churn.fuse new.csv --sets 0.9 -o predicted.csv`
+
     - `fuselearn predict churn.fuse new.csv --keep customer -o predicted.csv`
 
     - `fuselearn predict songs.fuse more.csv --labels 'mood_*' -o predicted.csv`
@@ -74,7 +83,7 @@ def predict(
     from fuselearn.datasets.cleaning import SparseColumns, first_step
     from fuselearn.datasets.files import read_columns, read_whole
     from fuselearn.io import load, read_header
-    from fuselearn.io.prediction import open_rows, predict_blocks
+    from fuselearn.io.prediction import SET_COLUMNS, open_rows, predict_blocks
 
     with sentences():
         header = read_header(model)
@@ -85,6 +94,8 @@ def predict(
             predictions = make_predictions_kind(prediction_columns(header), kept)
             check_output(output, predictions, [model, file], force=force)
         fitted = load(model)
+        if sets is not None:
+            _check_sets(fitted, as_text=output is not None or not as_json)
         target = _find_target(header, columns, labels, file)
         # Reading the target with sparse samples would make them dense.
         apart = target and not kept and isinstance(first_step(fitted), SparseColumns)
@@ -95,11 +106,15 @@ def predict(
         if unknown and not as_json:
             typer.echo(f"Ignored: {tables.listed(unknown)}, which the model does not know.", err=True)
         # True labels are often named like the predictions.
-        predicted = set(prediction_columns(header)) - set(kept)
+        predicted = {*prediction_columns(header), *(SET_COLUMNS if sets is not None else ())} - set(kept)
         renamed = {name: f"true:{name}" if name in predicted else name for name in target}
         tally = make_tally(fitted) if target else None
-        with closing(predict_blocks(fitted, rows, proba=proba, renamed=renamed)) as answers:
-            scored = answers if tally is None else _score(answers, tally, list(renamed.values()), kept, truth)
+        with closing(predict_blocks(fitted, rows, proba=proba, sets=sets, renamed=renamed)) as answers:
+            scored = (
+                answers
+                if tally is None
+                else _score(answers, tally, list(renamed.values()), kept, truth, with_sets=sets is not None)
+            )
             n_rows = _write(scored, output, as_json)
     if tally is not None and not tally.n_samples:
         tally = None
@@ -109,6 +124,24 @@ def predict(
         typer.echo(json.dumps(said) if as_json else f"Predicted {n_rows} samples. Predictions written to {output}")
     if tally is not None and not as_json:
         say_scores(tally, f"On the {tally.n_samples} samples with a known {tables.listed(target)}", err=output is None)
+
+
+def _check_sets(fitted: Any, *, as_text: bool) -> None:
+    """Exit with a message if a model predicts no sets, or if they could not be read again."""
+    from fuselearn.io.header import find_predictor
+    from fuselearn.io.prediction import SEPARATOR
+
+    predictor = find_predictor(fitted)
+    if not hasattr(predictor, "predict_set"):
+        leave(
+            f"--sets needs a model that predicts sets, and {type(predictor).__name__} does not; train one with "
+            "--method fused."
+        )
+    odd = [name for name in map(str, predictor.classes_) if SEPARATOR in name]
+    if odd and as_text:
+        leave(
+            f"--sets separates classes by {SEPARATOR!r}, which the class {odd[0]!r} contains; use --json, without -o."
+        )
 
 
 def _find_target(header: dict[str, Any], columns: Sequence[str], chosen: str | None, file: Path) -> list[str]:
@@ -138,16 +171,22 @@ def _score(
     target: Sequence[str],
     kept: Sequence[str],
     truth: pd.DataFrame | None,
+    *,
+    with_sets: bool,
 ) -> Iterator[pd.DataFrame]:
     """Score predictions against the target, and remove it from the output unless it is kept.
 
     The target is among the columns of the answers, or a table of its own.
     """
+    from fuselearn.cli import scoring
+
     n_rows = 0
     for answer in answers:
         if len(answer):
             known = answer[list(target)] if truth is None else truth.iloc[n_rows : n_rows + len(answer)]
             tally.add(known, answer[tally.columns])
+            if with_sets and isinstance(tally, scoring.ClassTally):
+                tally.add_sets(known, answer["set"])
         n_rows += len(answer)
         yield answer if truth is not None else answer.drop(columns=[name for name in target if name not in kept])
 

@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-__all__ = ["ClassTally", "LabelTally", "make_tally", "say_scores"]
-
 MOST_LISTED = 12
 """Largest number of classes for which the confusion matrix is printed, and number of labels that are listed."""
 
@@ -25,11 +23,24 @@ class ClassTally:
         self.names = [str(name) for name in classes]
         self._are_numbers = all(isinstance(name, int | float) and not isinstance(name, bool) for name in classes)
         self.table = np.zeros((len(classes), len(classes)), dtype=np.int64)
+        self.sets = np.zeros(2, dtype=np.int64)
 
     def add(self, truth: Any, predicted: Any) -> None:
         """Count the samples of a block, except those of unknown class."""
         rows, columns = self._find(truth), self._find(predicted)
         np.add.at(self.table, (rows[rows >= 0], columns[rows >= 0]), 1)
+
+    def add_sets(self, truth: Any, sets: Any) -> None:
+        """Count the sets of a block that hold the class, and the classes in them, except for samples of unknown class.
+
+        Parameters
+        ----------
+        truth : DataFrame or Series
+        sets : Series of lists
+        """
+        for place, classes in zip(self._find(truth).tolist(), sets, strict=True):
+            if place >= 0:
+                self.sets += [self.names[place] in map(str, classes), len(classes)]
 
     def _find(self, values: Any) -> npt.NDArray[np.intp]:
         import pandas as pd
@@ -45,14 +56,20 @@ class ClassTally:
         return int(self.table.sum())
 
     def scores(self) -> dict[str, float]:
-        """Compute accuracy, balanced accuracy over the classes that occur, and macro F1, as scikit-learn does."""
+        """Compute accuracy, balanced accuracy over the classes that occur, and macro F1, as scikit-learn does.
+
+        With prediction sets, also the fraction of them that hold the class, and their mean size.
+        """
         right, actual, predicted = self.table.diagonal(), self.table.sum(axis=1), self.table.sum(axis=0)
         occurs, either = actual > 0, actual + predicted
-        return {
+        scores = {
             "accuracy": float(right.sum() / actual.sum()),
             "balanced_accuracy": float((right[occurs] / actual[occurs]).mean()),
             "macro_f1": float((2 * right[either > 0] / either[either > 0]).mean()),
         }
+        if self.sets.any():
+            scores["set_coverage"], scores["set_size"] = (self.sets / self.n_samples).tolist()
+        return scores
 
     def describe(self) -> dict[str, Any]:
         """Return the scores and the confusion matrix in JSON-compatible types."""

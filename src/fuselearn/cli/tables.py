@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from fuselearn.datasets.cleaning import Column
     from fuselearn.datasets.files import TextFormat
 
-__all__ = [
-    "Decimal", "Encoding", "Json", "Labels", "Reading", "Seed", "Sep", "TableFile", "Target", "Threads", "TrustClasses",
-    "check_target", "describe", "explain", "input_files", "list_leaks", "listed", "reads_table", "split_names",
-]  # fmt: skip
-
 TableFile = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")]
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")]
 

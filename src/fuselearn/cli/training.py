@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn._progress import fitting, working
 from fuselearn.cli import tables
 from fuselearn.cli.guarding import MODEL, Force, check_output, leave, sentences
-from fuselearn.cli.progress import fitting, working
 
 if TYPE_CHECKING:
     from fuselearn.cli.scoring import ClassTally, LabelTally
     from fuselearn.datasets import Dataset, TableCleaner
-
-__all__ = ["train"]
 
 MOST_SECONDS = 60.0
 """Fused classifiers that take longer to train are not the default."""
@@ -248,6 +246,8 @@ def _hold_out(model: Any, data: Dataset, fraction: float, seed: int) -> ClassTal
     except ValueError:  # a class with a single sample
         return None
     train, test = np.ravel(train), np.ravel(test)
+    if len(train) < 2:
+        return None
     part = clone(model)
     with fitting(part, f"Scoring on {len(test):,} held-out samples"):
         part.fit(take_rows(data.X, train), data.y.iloc[train])

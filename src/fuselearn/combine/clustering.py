@@ -55,6 +55,8 @@ SAMPLES_DRAWN = 500
 class ConsensusClustering(ClusterMixin, BaseEstimator):
     """One clustering from many, by how often two samples are in the same cluster (evidence accumulation).
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     Each member is a clustering of a random part of the samples. Of the members that have drawn both of two samples i
     and j, the fraction c_ij that has them in one cluster is the evidence that they belong together. The final clusters
     are those of the co-association matrix C = (c_ij). Members may be poor, and may have far more clusters than there

@@ -365,10 +365,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         """Fit a clone of each of some members; take fitted members as they are."""
         if self.prefit:
             return [FittedMember(one.name, one.estimator, resolve_columns(one, data.X)) for one in members]
-        fitted: list[FittedMember] = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_member)(member, data.X, data.target) for member in members
-        )
-        return fitted
+        return Parallel(n_jobs=self.n_jobs)(delayed(fit_member)(member, data.X, data.target) for member in members)
 
     def _kept(self) -> npt.NDArray[np.bool_]:
         """Return which of the listed members are not dropped."""

@@ -298,7 +298,7 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
     >>> from sklearn.linear_model import LinearRegression
     >>> from sklearn.neighbors import KNeighborsRegressor
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from fuselearn import AveragingRegressor
+    >>> from fuselearn.combine import AveragingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> tree = DecisionTreeRegressor(random_state=0)
     >>> members = [("line", LinearRegression()), ("near", KNeighborsRegressor()), ("tree", tree)]

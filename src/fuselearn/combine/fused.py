@@ -24,6 +24,7 @@ from fuselearn.base import ClassifierBase, clip_probabilities, reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside
+from fuselearn.combine.prediction_sets import Calibration, estimate_noise_rate, find_thresholds, select_classes
 from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.held_out import (
     Splits,
@@ -201,6 +202,41 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         probabilities: Scores = twin.held_out_proba_
         return probabilities
 
+    def predict_set(
+        self,
+        X: Any,
+        coverage: float = 0.9,
+        *,
+        per_class: bool = False,
+        allow_empty: bool = False,
+        noise_rate: float | str = "auto",
+    ) -> npt.NDArray[np.bool_]:
+        """Predict the classes of each sample that cannot be excluded, calibrated on ``held_out_proba_``.
+
+        Parameters
+        ----------
+        X, coverage, per_class, allow_empty
+            As for :meth:`PredictionSetClassifier.predict_set <fuselearn.combine.PredictionSetClassifier.predict_set>`.
+        noise_rate : float or "auto", default="auto"
+            Fraction of wrong labels, for the coverage of the correct classes; estimated by default. 0 means the
+            coverage of labels like the given ones.
+
+        Returns
+        -------
+        bool array of shape (n_samples, n_classes)
+            Columns are in the order of ``classes_``: ``classes_[sets[0]]`` are the classes of the first sample.
+        """
+        check_is_fitted(self)
+        held_out = sharpen(self._calibration_.probabilities, self._sharpness_)
+        calibration = self._calibration_._replace(probabilities=held_out)
+        rate: Any = (
+            estimate_noise_rate(calibration) if isinstance(noise_rate, str) and noise_rate == "auto" else noise_rate
+        )
+        thresholds = find_thresholds(
+            calibration, coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=rate
+        )
+        return select_classes(self.predict_proba(X), thresholds, allow_empty=allow_empty)
+
     def describe(self) -> str:
         """Return a table of the members, the best one first, and the estimated fraction of wrong labels.
 
@@ -322,6 +358,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         self.held_out_proba_ = np.full((len(classes), len(self._classes_.values)), np.nan)
         self.held_out_proba_[samples] = fused = np.tensordot(member_weights, scores, axes=1)
         self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
+        self._calibration_ = Calibration(self.held_out_proba_, classes, sample_weight)
         chosen = np.flatnonzero(member_weights)
         self.estimator_weights_, self._exponents_ = member_weights[chosen], np.array(exponents)[chosen]
         return [working[k] for k in chosen]

@@ -156,8 +156,7 @@ def any_loss_weights(
         warnings.warn(
             f"The weights may not be those of the least loss: {found.message}.", ConvergenceWarning, stacklevel=2
         )
-    weights: Array = found.x
-    return weights
+    return found.x
 
 
 def _append_shrinkage(outputs: Array, target: Array, shrinkage: float) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy.typing as npt
 import pandas as pd
 
 from fuselearn._extras import require
@@ -123,6 +124,45 @@ def read_whole(path: Path, form: TextFormat, dtype: Any = None, digest: Any = No
         if kind == ".parquet":
             return FrameTable(path, pd.read_parquet(file).rename(columns=str).reset_index(drop=True))
         return FrameTable(path, read_delimited(file, path, form, SEPARATORS[kind], dtype))
+
+
+def replace_cells(
+    path: Path, form: TextFormat, columns: Sequence[str], given: npt.NDArray[Any], others: npt.NDArray[Any]
+) -> bytes:
+    """Return a copy of a file in which some columns have other values; ARFF becomes CSV.
+
+    Parameters
+    ----------
+    path : Path
+    form : TextFormat
+        How the text of CSV and ARFF files is read. The copy is in the same form.
+    columns : sequence of str
+    given : array of shape (n_samples, n_columns)
+        Their values as they were read, which may be coded.
+    others : array of shape (n_samples, n_columns)
+        The new ones, coded in the same way. Each is spelled as in the first sample that has it.
+    """
+    kind = file_kind(path)
+    separator: str | None = ","
+    if kind in SEPARATORS:
+        with open_table(path, form) as file:
+            separator = form.options(file, SEPARATORS[kind])["sep"]
+            content = read_delimited(file, path, TextFormat(separator, form.encoding, missing=()), separator, str)
+    else:
+        content = (
+            pd.read_parquet(path) if kind == ".parquet" else read_whole(path, form).frame(read_columns(path, form))
+        )
+    names = [str(name) for name in content.columns]
+    for name, old, new in zip(columns, given.T, others.T, strict=True):
+        cells = content.iloc[:, names.index(name)].copy()
+        spelled = dict(zip(old[::-1], cells.iloc[::-1], strict=True))
+        is_new = old != new
+        cells.iloc[is_new] = [spelled[value] for value in new[is_new]]
+        content.isetitem(names.index(name), cells)
+    if kind == ".parquet":
+        copy: bytes = content.to_parquet()
+        return copy
+    return content.to_csv(index=False, sep=separator, lineterminator="\n").encode(form.encoding)
 
 
 def read_columns(path: Path, form: TextFormat) -> list[str]:

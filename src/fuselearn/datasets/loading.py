@@ -276,8 +276,7 @@ def _read_keel(path: Path) -> pd.DataFrame:
     nominal = {name: str for name, is_nominal in declared if is_nominal}
     options = {"skipinitialspace": True, "keep_default_na": False, "na_values": ["?"], **exact_floats()}
     text = io.StringIO("\n".join(samples))
-    frame: pd.DataFrame = pd.read_csv(text, header=None, names=names, sep=separator, dtype=nominal, **options)
-    return frame
+    return pd.read_csv(text, header=None, names=names, sep=separator, dtype=nominal, **options)
 
 
 def make_digit_pairs(

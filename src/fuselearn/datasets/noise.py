@@ -278,8 +278,7 @@ def _draw_classes(weights: Floats, rng: np.random.Generator) -> Codes:
     ends = np.cumsum(weights, axis=1)
     # Scaling by the last cumulative sum, instead of dividing by it, keeps rounding from choosing an impossible class.
     points = rng.random(len(weights)) * ends[:, -1]
-    classes: Codes = (points[:, None] >= ends).sum(axis=1)
-    return classes
+    return (points[:, None] >= ends).sum(axis=1)
 
 
 def _find_nearest(features: Floats, codes: Codes, *, same: bool) -> tuple[Floats, Codes]:

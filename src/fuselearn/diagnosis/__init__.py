@@ -2,7 +2,6 @@
 
 from fuselearn.diagnosis.bias_variance import (
     BiasVariance,
-    BiasVarianceComparison,
     bias_variance,
     compare_bias_variance,
 )
@@ -12,7 +11,6 @@ from fuselearn.diagnosis.tree_figure import plot_tree
 
 __all__ = [
     "BiasVariance",
-    "BiasVarianceComparison",
     "CleanedClassifier",
     "LabelAudit",
     "audit_labels",

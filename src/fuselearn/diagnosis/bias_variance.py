@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +23,7 @@ from fuselearn.diagnosis.decomposition import PARTS, decompose_squared, decompos
 from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.learners.clones import fit_clone
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 LOSSES = ("auto", "squared", "zero_one")
-BIAS, VARIANCE, NOISE, ERROR = "#0072b2", "#d55e00", "#666666", "#000000"
 MOST_GROUPS = 20
 
 Generator = Callable[[np.random.Generator], tuple[Any, Any]]
@@ -93,7 +88,8 @@ class BiasVariance:
 
     def __str__(self) -> str:
         """Return the decomposition as text."""
-        terms = [f"{self._bias_name('bias^2')} {self.bias:.4g}"]
+        name = "bias^2" if self.loss == "squared" else "bias"
+        terms = [f"{name if self.knows_truth else f'{name} and noise'} {self.bias:.4g}"]
         if self.knows_truth:
             terms.insert(0, f"noise {self.noise_effect:.4g}")
         if self.loss == "squared":
@@ -105,103 +101,6 @@ class BiasVariance:
     def __repr__(self) -> str:
         """Return the decomposition as text, without the table."""
         return f"<BiasVariance: {self}>"
-
-    def plot(self) -> Figure:
-        """Plot the terms and their standard errors as bars.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Display it in a notebook, or save it with ``savefig``.
-        """
-        bars = [
-            (self._bias_name("bias²"), self.bias, self.standard_errors["bias"], BIAS),
-            ("variance", self.variance_effect, self.standard_errors["variance_effect"], VARIANCE),
-            ("expected error", self.expected_error, self.standard_errors["error"], ERROR),
-        ]
-        if self.knows_truth:
-            bars.insert(0, ("noise", self.noise_effect, self.standard_errors["noise_effect"], NOISE))
-        names, heights, errors, colors = zip(*bars, strict=True)
-        figure, axes = _make_axes(self.loss)
-        axes.bar(names, heights, 0.6, yerr=errors, color=colors, ecolor="0.45", capsize=4)
-        if self.loss == "zero_one":
-            at = names.index("variance")
-            for value, words in ((self.unbiased_variance, "harm"), (-self.biased_variance, "use")):
-                axes.plot([at - 0.3, at + 0.3], [value, value], color=VARIANCE, linestyle=":")
-                axes.annotate(words, (at + 0.32, value), color=VARIANCE, va="center", fontsize=8.5)
-        axes.set_title(f"Bias and variance, {self.n_rounds} rounds")
-        return figure
-
-    def _bias_name(self, squared: str) -> str:
-        name = squared if self.loss == "squared" else "bias"
-        return name if self.knows_truth else f"{name} and noise"
-
-
-@dataclass(frozen=True, eq=False)
-class BiasVarianceComparison:
-    """The decompositions of several models on the same samples.
-
-    Attributes
-    ----------
-    results : dict of BiasVariance
-        Decompositions by name or number of the model.
-    label : str
-        Title of the names or numbers.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.diagnosis import compare_bias_variance
-    >>> trees = [(depth, CARTClassifier(max_depth=depth)) for depth in (1, 3)]
-    >>> compared = compare_bias_variance(trees, *load_iris(return_X_y=True), label="depth", n_rounds=20, random_state=0)
-    >>> compared.table["bias"].round(2).to_dict()
-    {1: 0.33, 3: 0.06}
-    """
-
-    results: dict[Any, BiasVariance]
-    label: str
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """One row per model: ``noise_effect``, ``bias``, ``variance_effect``, ``error``, and standard errors."""
-        parts = ["noise_effect", "bias", "variance_effect", "error"]
-        rows = []
-        for result in self.results.values():
-            means = (result.noise_effect, result.bias, result.variance_effect, result.expected_error)
-            errors = {f"{part}_se": result.standard_errors[part] for part in parts}
-            rows.append(dict(zip(parts, means, strict=True)) | errors)
-        return pd.DataFrame(rows, index=pd.Index(self.results, name=self.label))
-
-    def plot(self) -> Figure:
-        """Plot bias, variance and error against the models.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Display it in a notebook, or save it with ``savefig``.
-        """
-        names, results = list(self.results), list(self.results.values())
-        are_numbers = all(isinstance(name, Real) and not isinstance(name, bool) for name in names)
-        places: Any = np.array(names, dtype=float) if are_numbers else np.arange(len(names))
-        curves = [
-            (results[0]._bias_name("bias²"), "bias", "bias", BIAS, "o-"),
-            ("variance", "variance_effect", "variance_effect", VARIANCE, "s--"),
-            ("expected error", "expected_error", "error", ERROR, "^-"),
-        ]
-        if results[0].knows_truth:
-            curves.insert(0, ("noise", "noise_effect", "noise_effect", NOISE, "d:"))
-        figure, axes = _make_axes(results[0].loss)
-        for k, (name, attribute, part, color, style) in enumerate(curves):
-            values = [getattr(result, attribute) for result in results]
-            errors = [result.standard_errors[part] for result in results]
-            shift, style = (0.0, style) if are_numbers else (0.1 * (k - (len(curves) - 1) / 2), style[0])
-            axes.errorbar(places + shift, values, errors, fmt=style, color=color, label=name, capsize=3, markersize=4)
-        if not are_numbers:
-            axes.set_xticks(places, [str(name) for name in names])
-        axes.set_xlabel(self.label)
-        axes.legend(frameon=False)
-        return figure
 
 
 def bias_variance(
@@ -319,23 +218,24 @@ def bias_variance(
 
 def compare_bias_variance(
     models: Iterable[tuple[Any, BaseEstimator]], X: Any, y: Any, *, label: str = "model", **settings: Any
-) -> BiasVarianceComparison:
+) -> pd.DataFrame:
     """Measure the bias and variance of several models on the same samples.
 
     Parameters
     ----------
     models : iterable of (name or number, estimator)
-        Numbers, such as depths or ensemble sizes, become the horizontal axis of the figure.
     X, y
         As for :func:`bias_variance`.
     label : str, default="model"
-        Title of the names or numbers in the table and the figure.
+        Title of the names or numbers.
     **settings
         Passed on to :func:`bias_variance`. All models get the same samples, whether or not ``random_state`` is set.
 
     Returns
     -------
-    BiasVarianceComparison
+    DataFrame
+        One row per model: ``noise_effect``, ``bias``, ``variance_effect`` and ``error``, each also with ``_se``, its
+        standard error.
 
     Examples
     --------
@@ -344,8 +244,8 @@ def compare_bias_variance(
     >>> from fuselearn.diagnosis import compare_bias_variance
     >>> X, y = load_wine(return_X_y=True)
     >>> trees = [(depth, CARTClassifier(max_depth=depth, complexity=None)) for depth in (1, 2, 4)]
-    >>> compared = compare_bias_variance(trees, X, y, label="depth", n_rounds=50, random_state=0)
-    >>> compared.table[["bias", "variance_effect", "error"]].round(2)
+    >>> table = compare_bias_variance(trees, X, y, label="depth", n_rounds=50, random_state=0)
+    >>> table[["bias", "variance_effect", "error"]].round(2)
            bias  variance_effect  error
     depth
     1      0.31             0.06   0.38
@@ -359,8 +259,13 @@ def compare_bias_variance(
     if len(set(names)) < len(names):
         raise ValueError(f"models must have distinct names, not {names}.")
     seed = int(make_generator(settings.pop("random_state", None)).integers(2**31))
-    results = {name: bias_variance(model, X, y, random_state=seed, **settings) for name, model in models}
-    return BiasVarianceComparison(results, label)
+    rows = []
+    for _, model in models:
+        found = bias_variance(model, X, y, random_state=seed, **settings)
+        means = {name: getattr(found, name) for name in ("noise_effect", "bias", "variance_effect")}
+        means["error"] = found.expected_error
+        rows.append(means | {f"{name}_se": found.standard_errors[name] for name in means})
+    return pd.DataFrame(rows, index=pd.Index(names, name=label))
 
 
 def _train_round(
@@ -403,19 +308,6 @@ def _prepare(
     for r, (samples, predicted) in enumerate(rounds):
         predictions[r, samples] = predicted
     return predictions, decompose
-
-
-def _make_axes(loss: str) -> Any:
-    """Return a figure without pyplot's global state, and its axes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    axes.axhline(0.0, color="0.3", linewidth=0.8)
-    axes.set_ylabel("squared error" if loss == "squared" else "fraction of wrong predictions")
-    axes.grid(alpha=0.25)
-    axes.set_axisbelow(True)
-    return figure, axes
 
 
 def _summarize(

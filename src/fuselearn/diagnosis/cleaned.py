@@ -174,8 +174,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
-        predicted: npt.NDArray[Any] = self._delegate("predict", X)
-        return predicted
+        return self._delegate("predict", X)
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: Any) -> Scores:
@@ -189,8 +188,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples, n_classes)
         """
-        probabilities: Scores = self._delegate("predict_proba", X)
-        return probabilities
+        return self._delegate("predict_proba", X)
 
     @available_if(_has("predict_log_proba"))
     def predict_log_proba(self, X: Any) -> Scores:
@@ -204,8 +202,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples, n_classes)
         """
-        logarithms: Scores = self._delegate("predict_log_proba", X)
-        return logarithms
+        return self._delegate("predict_log_proba", X)
 
     @available_if(_has("decision_function"))
     def decision_function(self, X: Any) -> Scores:
@@ -219,8 +216,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,) for two classes, or (n_samples, n_classes)
         """
-        scores: Scores = self._delegate("decision_function", X)
-        return scores
+        return self._delegate("decision_function", X)
 
     def _base_estimator(self) -> Any:
         return FusedClassifier() if self.estimator is None else self.estimator

@@ -99,8 +99,7 @@ class Folding(NamedTuple):
 
     def seeds(self, rng: np.random.Generator) -> list[int]:
         """Draw a seed for each repeat."""
-        seeds: list[int] = rng.integers(2**31, size=(self.n_repeats,)).tolist()
-        return seeds
+        return rng.integers(2**31, size=(self.n_repeats,)).tolist()
 
     def split(self, X: Any, y: npt.NDArray[Any], make: Callable[..., Any], rng: np.random.Generator) -> Splits:
         """List the splits of all repeats; ``make(n_folds, random_state=seed)`` returns a splitter for a number."""
@@ -124,6 +123,7 @@ def hold_out_classes(
     estimator: BaseEstimator | None,
     folding: Folding,
     rng: np.random.Generator,
+    first: Scores | None = None,
 ) -> HeldOut:
     """Return held-out probabilities of the classes.
 
@@ -137,10 +137,13 @@ def hold_out_classes(
         None means fused classifiers.
     folding : Folding
     rng : Generator
+    first : array of shape (n_samples, n_classes), optional
+        The held-out probabilities of models trained on the given labels, if there are any.
     """
     if estimator is None and sparse.issparse(X):
         estimator = _linear_model()
-    has_own_folds = estimator is None and folding.has_number and folding.groups is None
+    is_fused = estimator is None or isinstance(estimator, FusedClassifier)
+    has_own_folds = is_fused and folding.has_number and folding.groups is None
     if has_own_folds:
         parts: list[ClassIndices] = [np.arange(len(given))]
         is_judged = np.bincount(given)[given] > 1
@@ -149,7 +152,7 @@ def hold_out_classes(
         splits = folding.split(X, given, partial(kind, shuffle=True), rng)
         parts = [inside for inside, _ in splits]
         is_judged = _is_class_inside(splits, given)
-    if estimator is not None:
+    if not is_fused:
         member = Member("estimator", seed_estimator(clone(estimator), int(rng.integers(2**31)), unset_only=True))
 
         def predict(labels: ClassIndices) -> Scores:
@@ -159,24 +162,14 @@ def hold_out_classes(
             )
             return average_held_out(outputs, splits, len(given))
     else:
-        seeds = folding.seeds(rng)
-        cv = (folding.cv or FUSED_FOLDS) if has_own_folds else splits
+        fused = [_fused_model(estimator, seed) for seed in folding.seeds(rng)]
+        for one in fused:
+            one.set_params(cv=(folding.cv or one.cv) if has_own_folds else splits, n_jobs=folding.n_jobs or one.n_jobs)
 
         def predict(labels: ClassIndices) -> Scores:
-            members = [default_members(N_ESTIMATORS, seed) for seed in seeds]
-            fused = [
-                FusedClassifier(
-                    [(one.name, one.estimator) for one in chosen if one.name in MEMBERS],
-                    cv=cv,
-                    random_state=seed,
-                    n_jobs=folding.n_jobs,
-                )
-                for seed, chosen in zip(seeds, members, strict=True)
-            ]
-            mean: Scores = np.mean([one.hold_out(X, labels) for one in fused], axis=0)
-            return mean
+            return np.mean([one.hold_out(X, labels) for one in fused], axis=0)
 
-    probabilities = predict(given)
+    probabilities = predict(given) if first is None else first
     is_judged &= np.isfinite(probabilities).all(axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first models have said it
@@ -184,10 +177,23 @@ def hold_out_classes(
     return HeldOut(probabilities, after_correction, is_judged)
 
 
+def _fused_model(estimator: BaseEstimator | None, seed: int) -> FusedClassifier:
+    """Return a clone of a fused classifier, by default that of the audit."""
+    if estimator is not None:
+        return clone(estimator).set_params(random_state=seed)
+    members = [(one.name, one.estimator) for one in default_members(N_ESTIMATORS, seed) if one.name in MEMBERS]
+    return FusedClassifier(members, cv=FUSED_FOLDS, random_state=seed)
+
+
 def hold_out_labels(
-    X: Any, Y: npt.NDArray[np.uint8], estimator: BaseEstimator | None, folding: Folding, rng: np.random.Generator
+    X: Any,
+    Y: npt.NDArray[np.uint8],
+    estimator: BaseEstimator | None,
+    folding: Folding,
+    rng: np.random.Generator,
+    first: Scores | None = None,
 ) -> HeldOut:
-    """Return held-out probabilities of the labels.
+    """Return held-out probabilities of the labels, given those of models trained on the given labels, if there are any.
 
     Without an estimator, each label is a problem of two classes. A label that fewer than two samples have, or lack, is
     not judged.
@@ -195,6 +201,8 @@ def hold_out_labels(
     positives = Y.sum(axis=0, dtype=np.intp)
     has_both = (positives > 1) & (positives < len(Y) - 1)
     is_judged = np.tile(has_both, (len(Y), 1))
+    if first is not None:
+        is_judged &= np.isfinite(first)
     if estimator is not None:
         from fuselearn.learners.clones import MultilabelCloneLearner
         from fuselearn.multilabel import IterativeStratifiedKFold  # takes long to import, and few audits need it
@@ -210,7 +218,7 @@ def hold_out_labels(
             )
             return average_held_out([output for (output,) in outputs], splits, len(Y))
 
-        probabilities = predict(Y)
+        probabilities = predict(Y) if first is None else first
         corrected = Y.copy()
         for k, positive in enumerate(probabilities.T):
             both = np.column_stack([1 - positive, positive])
@@ -218,11 +226,26 @@ def hold_out_labels(
         return HeldOut(probabilities, predict(corrected), is_judged)
     probabilities, after_correction = np.full((2, *Y.shape), np.nan)
     for label in np.flatnonzero(has_both):
-        found = hold_out_classes(X, np.arange(2), Y[:, label].astype(np.int32), None, folding, rng)
+        known = None if first is None else np.column_stack([1 - first[:, label], first[:, label]])
+        found = hold_out_classes(X, np.arange(2), Y[:, label].astype(np.int32), None, folding, rng, known)
         probabilities[:, label] = found.probabilities[:, 1]
         after_correction[:, label] = found.after_correction[:, 1]
         is_judged[:, label] &= found.is_judged
     return HeldOut(probabilities, after_correction, is_judged)
+
+
+def read_probabilities(probabilities: npt.ArrayLike | None, shape: tuple[int, ...]) -> Scores | None:
+    """Validate held-out probabilities that are passed."""
+    if probabilities is None:
+        return None
+    found = np.array(probabilities, dtype=np.float64)
+    if found.shape != shape:
+        raise ValueError(
+            f"probabilities must have the shape {shape}, one column per class or label, not {found.shape}."
+        )
+    if ((found < 0) | (found > 1)).any():
+        raise ValueError("probabilities must be between 0 and 1.")
+    return found
 
 
 def correct_labels(
@@ -258,8 +281,7 @@ def correct_labels(
     for inside in parts:
         n_kept = np.bincount(given[inside][is_kept[inside]], minlength=probabilities.shape[1])
         is_kept |= (n_kept < LEAST_OF_CLASS)[given]
-    corrected: ClassIndices = np.where(is_kept, given, likely).astype(given.dtype)
-    return corrected
+    return np.where(is_kept, given, likely).astype(given.dtype)
 
 
 def warn_of_unjudged(is_judged: Flags, labels: npt.NDArray[Any]) -> None:

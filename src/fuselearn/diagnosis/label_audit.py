@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from fuselearn._messages import show
-from fuselearn._parameters import make_generator
+from fuselearn._parameters import check_number, make_generator
 from fuselearn.base import read_classes, read_table
 from fuselearn.datasets.noise import scale_features
 from fuselearn.diagnosis.judging import (
@@ -22,6 +22,7 @@ from fuselearn.diagnosis.judging import (
     judge,
     measure_skill,
     rank,
+    read_probabilities,
     warn_of_unjudged,
 )
 
@@ -54,6 +55,8 @@ class LabelAudit:
         whether that is significant; the number of given labels that are ``contradicted``, because another one is more
         likely; and the number of ``suspects`` among them. The other contradicted labels are explained by samples that
         are hard to predict.
+    order : int array of shape (n_rows,)
+        Position of each row in the data; for an indicator matrix, its labels follow each other.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class LabelAudit:
     noise_matrix: pd.DataFrame
     probabilities: pd.DataFrame
     predictability: pd.DataFrame
+    order: npt.NDArray[np.intp]
 
     @property
     def suspects(self) -> pd.DataFrame:
@@ -91,6 +95,28 @@ class LabelAudit:
         """Estimated fraction of wrong labels among those that were judged."""
         return self.n_wrong / int(self.rows["probability"].notna().sum())
 
+    def corrected_labels(self, confidence: float = 0.9) -> pd.Series | pd.DataFrame:
+        """Return the labels, with the suggested ones for suspects of which the audit is confident.
+
+        Parameters
+        ----------
+        confidence : float, default=0.9
+            Smallest probability that the suggested label is the correct one. Other labels stay as they are given.
+
+        Returns
+        -------
+        Series of shape (n_samples,) or DataFrame of shape (n_samples, n_labels)
+            In the order of the data.
+        """
+        if check_number("confidence", confidence, 0) > 1:
+            raise ValueError(f"confidence is a probability, at most 1, not {confidence:g}.")
+        is_corrected = self.rows["suspect"] & (self.rows["confidence"] >= confidence)
+        labels = self.rows["given"].mask(is_corrected, self.rows["suggested"]).iloc[np.argsort(self.order)]
+        if "label" not in self.rows:
+            return labels.set_axis(self.probabilities.index)
+        columns = labels.to_numpy().reshape(-1, len(self.probabilities))
+        return pd.DataFrame(columns.T, index=self.probabilities.index, columns=self.probabilities.columns)
+
     def __str__(self) -> str:
         """Return the estimate as text."""
         n_all, n_unpredictable = len(self.predictability), int((~self.predictability["predictable"]).sum())
@@ -104,7 +130,7 @@ class LabelAudit:
         return f"{text}; nothing can be said about {n_unpredictable} of {n_all} {of_what[0]}, which cannot be predicted"
 
     def describe(self) -> str:
-        """Return the estimate, what explains the other contradictions, and the table of the classes or labels.
+        """Return the estimate, what explains the other contradictions, and the tables of the classes and the doubts.
 
         Returns
         -------
@@ -113,7 +139,8 @@ class LabelAudit:
         n_contradicted = int(self.predictability["contradicted"].sum())
         text = f"{self}.\n{n_contradicted} labels are contradicted by the models; "
         text += f"{n_contradicted - self.n_wrong} of these are explained by samples that are hard to predict.\n"
-        return text[0].upper() + text[1:] + self.predictability.round(3).to_string()
+        text = text[0].upper() + text[1:] + self.predictability.round(3).to_string()
+        return f"{text}\n{self.pairs.round(3).to_string(index=False)}" if self.n_wrong else text
 
     def __repr__(self) -> str:
         """Return the estimate as text, without the tables."""
@@ -125,6 +152,7 @@ def audit_labels(
     y: Any,
     estimator: BaseEstimator | None = None,
     *,
+    probabilities: npt.ArrayLike | None = None,
     cv: Any = None,
     n_repeats: int = 1,
     groups: Any = None,
@@ -158,7 +186,12 @@ def audit_labels(
         Any classifier with ``predict_proba``. None means a :class:`~fuselearn.FusedClassifier` of a random forest,
         extremely randomised trees and, for up to 5,000 samples without missing values, a support vector machine: the
         members that follow wrong labels least; each label of an indicator matrix is then a problem of its own. For a
-        sparse matrix, None means logistic regression on features scaled by their maximum.
+        sparse matrix, None means logistic regression on features scaled by their maximum. A `FusedClassifier` that is
+        passed is measured as it measures its members, and gets new seeds.
+    probabilities : array-like of shape (n_samples, n_classes) or (n_samples, n_labels), optional
+        Held-out probabilities p that you have already, such as ``held_out_proba_`` of a fitted ``FusedClassifier`` or
+        ``FusedMultilabelClassifier``, with the columns in the order of the sorted classes. The estimator is then only
+        trained on corrected labels. Samples with NaN are not judged.
     cv : int, splitter or iterable of (train, test), default=None
         Folds; an int means stratified and shuffled folds. Each sample must be in a test set. None means the folds of
         `FusedClassifier`, or five for another estimator.
@@ -192,6 +225,8 @@ def audit_labels(
     >>> wrong = noisy != y
     >>> int(wrong.sum()), int(wrong[audit.suspects.index].sum()), len(audit.suspects)
     (18, 16, 16)
+    >>> int((audit.corrected_labels(confidence=0.9) != y).sum())
+    5
     """
     table = read_table("X", X)
     if estimator is not None and (isinstance(estimator, type) or not hasattr(estimator, "predict_proba")):
@@ -201,14 +236,16 @@ def audit_labels(
     index = next((data.index for data in (y, X) if isinstance(data, pd.Series | pd.DataFrame)), None)
     shape = np.shape(y)
     if len(shape) == 2 and shape[1] > 1:
-        return _audit_labels(table, y, estimator, folding, rng, index)
+        return _audit_labels(table, y, estimator, probabilities, folding, rng, index)
     classes, given = read_classes(y, table.shape[0])
-    held_out = hold_out_classes(table, classes, given, estimator, folding, rng)
+    first = read_probabilities(probabilities, (len(given), len(classes)))
+    held_out = hold_out_classes(table, classes, given, estimator, folding, rng, first)
     warn_of_unjudged(held_out.is_judged, classes[given])
     skill, is_predictable = measure_skill(held_out.probabilities[held_out.is_judged], given[held_out.is_judged])
     verdict = judge(held_out, given, np.broadcast_to(is_predictable, held_out.probabilities.shape))
+    order = _order(verdict)
     return LabelAudit(
-        rows=_sort(_tabulate(verdict, given, classes, index)),
+        rows=_tabulate(verdict, given, classes, index).iloc[order],
         n_wrong=int(verdict.is_suspect.sum()),
         noise_matrix=_noise_matrix(verdict, classes),
         probabilities=pd.DataFrame(held_out.probabilities, index=index, columns=classes),
@@ -222,11 +259,18 @@ def audit_labels(
             },
             index=pd.Index(classes, name="class"),
         ),
+        order=order,
     )
 
 
 def _audit_labels(
-    X: Any, y: Any, estimator: BaseEstimator | None, folding: Folding, rng: np.random.Generator, index: Any
+    X: Any,
+    y: Any,
+    estimator: BaseEstimator | None,
+    probabilities: npt.ArrayLike | None,
+    folding: Folding,
+    rng: np.random.Generator,
+    index: Any,
 ) -> LabelAudit:
     """Audit an indicator matrix, whose labels are problems of two classes."""
     from fuselearn.multilabel.labels import label_names, read_labels  # takes long to import
@@ -236,7 +280,7 @@ def _audit_labels(
         raise ValueError(f"X and y have inconsistent numbers of samples: {X.shape[0]} and {len(Y)}.")
     names = label_names(y)
     labels = np.arange(Y.shape[1]) if names is None else names
-    held_out = hold_out_labels(X, Y, estimator, folding, rng)
+    held_out = hold_out_labels(X, Y, estimator, folding, rng, read_probabilities(probabilities, Y.shape))
     if not held_out.is_judged.any():
         raise ValueError("No label of y can be judged: fewer than two samples have it, or lack it.")
     n_samples, n_labels = Y.shape
@@ -249,8 +293,9 @@ def _audit_labels(
     verdict = judge(each, given, np.repeat(is_predictable, n_samples)[:, None].repeat(2, axis=1))
     rows = _tabulate(verdict, given, np.arange(2), np.tile(np.arange(n_samples) if index is None else index, n_labels))
     rows.insert(0, "label", np.repeat(labels, n_samples))
+    order = _order(verdict)
     return LabelAudit(
-        rows=_sort(rows),
+        rows=rows.iloc[order],
         n_wrong=int(verdict.is_suspect.sum()),
         noise_matrix=_noise_matrix(verdict, np.arange(2)),
         probabilities=pd.DataFrame(held_out.probabilities, index=index, columns=labels),
@@ -264,6 +309,7 @@ def _audit_labels(
             },
             index=pd.Index(labels, name="label"),
         ),
+        order=order,
     )
 
 
@@ -282,10 +328,10 @@ def _tabulate(verdict: Verdict, given: npt.NDArray[np.int32], classes: npt.NDArr
     )
 
 
-def _sort(rows: pd.DataFrame) -> pd.DataFrame:
-    """Put suspects first, and the most doubtful labels first among these and among the others."""
-    ranked = rows.iloc[rank(rows["probability"], rows["suggested_probability"])]
-    return pd.concat([ranked[ranked["suspect"]], ranked[~ranked["suspect"]]])
+def _order(verdict: Verdict) -> npt.NDArray[np.intp]:
+    """Return suspects first, and the most doubtful labels first among these and among the others."""
+    ranked = rank(verdict.own, verdict.largest)
+    return ranked[np.argsort(~verdict.is_suspect[ranked], kind="stable")]
 
 
 def _noise_matrix(verdict: Verdict, classes: npt.NDArray[Any]) -> pd.DataFrame:
@@ -321,5 +367,4 @@ def find_trusted_neighbors(
     features = scale_features(X)
     trusted = np.flatnonzero(~is_suspect)
     search = NearestNeighbors(n_neighbors=min(n_neighbors, len(trusted))).fit(features[trusted])
-    found: npt.NDArray[np.intp] = trusted[search.kneighbors(features[samples], return_distance=False)]
-    return found
+    return trusted[search.kneighbors(features[samples], return_distance=False)]

@@ -10,8 +10,6 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
-__all__ = ["THRESHOLD", "find_leaks"]
-
 THRESHOLD = 0.99
 """Balanced accuracy from which a feature is suspicious; petal width, the best of iris, has 0.93."""
 MOST_SAMPLES, FEWEST_SAMPLES = 2_000, 200

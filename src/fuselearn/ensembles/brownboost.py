@@ -133,6 +133,8 @@ def train_brownboost(
 class BrownBoostClassifier(SAMMEClassifier):
     """Boosting that runs against a clock and gives up the samples that it cannot get right in time.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     The clock starts at c, which follows from ``target_error``, the share of the training samples that may stay wrong,
     such as wrong labels: erf(sqrt(c)) = 1 - target_error. With r_i the margin of sample i, the sum of the coefficients
     of classifiers that are right less that of those that are wrong, and s the time left, samples are drawn by ::

@@ -35,8 +35,7 @@ class TreeEstimator(EstimatorBase):
     def tree_(self) -> Tree:
         """Nodes, class weights or sums of w y, and category subsets as arrays."""
         check_is_fitted(self)
-        tree: Tree = self._fused_.models[0].tree
-        return tree
+        return self._fused_.models[0].tree
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,7 +26,7 @@ from fuselearn.learners.learner import Scores, Weights
 class EnsembleClassifier(ClassifierBase):
     """A classifier that is an ensemble of others. Subclasses write ``_train`` and ``_check_parameters``."""
 
-    estimator: BaseEstimator | None
+    estimator: Any
     n_estimators: int
     oob_score: Any = False
     warm_start: bool = False
@@ -61,8 +60,8 @@ class EnsembleClassifier(ClassifierBase):
     def estimators_(self) -> list[Any]:
         """The fitted members, as estimators of their own."""
         check_is_fitted(self)
-        base = self._base_estimator()
-        return [self._as_estimator(model, base) for model in self._fused_.models]
+        bases = self._base_estimators()
+        return [self._as_estimator(model, bases[t % len(bases)]) for t, model in enumerate(self._fused_.models)]
 
     @property
     def feature_importances_(self) -> Weights:
@@ -107,6 +106,10 @@ class EnsembleClassifier(ClassifierBase):
     def _base_estimator(self) -> Any:
         return self._default_estimator() if self.estimator is None else self.estimator
 
+    def _base_estimators(self) -> Sequence[Any]:
+        """Return the base estimators that are trained in turn."""
+        return [self._base_estimator()]
+
     def _check_ensemble(self, n_members: int) -> None:
         """Refuse parameters that make no sense, and to continue a fit that was not made for it."""
         check_oob_score(self.oob_score)
@@ -133,8 +136,9 @@ class EnsembleClassifier(ClassifierBase):
 
     def _reporter(self, n_before: int) -> Callable[..., bool]:
         """Return what is called after each member."""
-        base = self._base_estimator()
-        return make_reporter(self, self.n_estimators, lambda model: self._as_estimator(model, base), n_before)
+        bases = self._base_estimators()
+        report = make_reporter(self, self.n_estimators, lambda pair: self._as_estimator(*pair), n_before)
+        return lambda number, model, **facts: report(number, (model, bases[number % len(bases)]), **facts)
 
     def _keep(self, trained: Trained, problem: Problem) -> None:
         """Set the fitted attributes, out-of-bag scores among them."""
@@ -212,8 +216,7 @@ class OutOfBagVotes:
 
     def losses(self) -> Weights:
         """Return the fraction of wrong votes for each sample."""
-        losses: Weights = 1.0 - (self.priors + self.n_right) / (1.0 + self.n_votes)
-        return losses
+        return 1.0 - (self.priors + self.n_right) / (1.0 + self.n_votes)
 
 
 def refuse_other_size(n_before: int, n_samples: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +23,7 @@ from fuselearn._core import (
     sum_units,
 )
 from fuselearn._parameters import check_choice, check_whole_number
-from fuselearn.base import clip_probabilities, prepare_samples
+from fuselearn.base import check_base, clip_probabilities, prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.ensemble import EnsembleClassifier, OutOfBagVotes, guessing_error, refuse_other_size
 from fuselearn.fusion import Problem, Trained, WeightedSum
@@ -45,7 +45,7 @@ from fuselearn.fusion.filtering import (
     run_filters,
 )
 from fuselearn.fusion.problem import MOST_TRIES, OutOfBag, Output, output_of
-from fuselearn.learners import Model, TreeLearner, TreeModel, are_counts
+from fuselearn.learners import Learner, Model, TreeLearner, TreeModel, are_counts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -194,11 +194,14 @@ def train_kfhe(
     sampling: str = "multinomial",
     reset: str | None = "out-of-bag",
     variant: str = "program",
+    learners: Sequence[Learner] = (),
 ) -> Trained:
     """Train KFHE: h_0 on all samples, every later model on a sample drawn by the weights of kf-w.
 
-    The parameters are those of :class:`KFHEClassifier`.
+    The parameters are those of :class:`KFHEClassifier`; ``learners`` are those of several base estimators, the first
+    one that of the problem.
     """
+    learners = learners or [problem.learner]
     classes, n_classes, initial = problem.target.values, problem.target.n_columns, problem.initial_weights
     poisson, as_printed = sampling == "poisson", variant == "paper"
     weighting = f"printed {weighting}" if as_printed else weighting
@@ -219,7 +222,7 @@ def train_kfhe(
     def train(weights: Weights, seed: int) -> Model:
         nonlocal counts
         counts = draw(weights, seed)
-        return problem.train(counts, seed)
+        return learners[len(run.models) % len(learners)].train(problem.target, counts, seed)
 
     def train_first(seed: int) -> Model:
         if as_printed or (poisson and problem.weights is not None and not are_counts(problem.weights)):
@@ -245,7 +248,7 @@ def train_kfhe(
         refuse_other_size(len(w), problem.n_samples)
         run = replace(run, models=list(problem.previous.fused.models))
     states: CoreStates | ArrayStates
-    if CoreStates.suit(problem, vote, sampling):
+    if len(learners) == 1 and CoreStates.suit(problem, vote, sampling):
         states = CoreStates(problem, y, truth, weighting, votes, w, max_tries)
     else:
         judge = out_of_bag_error
@@ -276,9 +279,10 @@ class KFHEClassifier(EnsembleClassifier):
 
     Parameters
     ----------
-    estimator : classifier or None, default=None
+    estimator : classifier, list of classifiers or None, default=None
         Base estimator: any scikit-learn classifier. None means a pruned tree, ``CARTClassifier()``; the papers' trees
-        are not pruned, ``CARTClassifier(complexity=None)``.
+        are not pruned, ``CARTClassifier(complexity=None)``. Those of a list are trained in turn: all are trees, all are
+        SVMs of this library, or all are other classifiers.
     n_estimators : int, default=100
         Most classifiers to train after the first one, which is trained on all samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
@@ -385,7 +389,7 @@ class KFHEClassifier(EnsembleClassifier):
 
     def __init__(
         self,
-        estimator: BaseEstimator | None = None,
+        estimator: BaseEstimator | Sequence[BaseEstimator] | None = None,
         n_estimators: int = 100,
         *,
         weighting: str = "exponential",
@@ -420,15 +424,32 @@ class KFHEClassifier(EnsembleClassifier):
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         check_weighting(self.weighting, check_choice("variant", self.variant, VARIANTS))
         check_choice("vote", self.vote, ("class", "probability"))
+        if isinstance(self.estimator, list | tuple) and not self.estimator:
+            raise ValueError("estimator must list at least one classifier; got an empty list.")
         check_choice("sampling", self.sampling, SAMPLINGS)
         if self.reset is not None:
             check_choice("reset", self.reset, ("out-of-bag", "training"))
         self._check_ensemble(n_estimators + 1)
 
+    def _base_estimator(self) -> Any:
+        return self._base_estimators()[0]
+
+    def _base_estimators(self) -> Sequence[Any]:
+        return self.estimator if isinstance(self.estimator, list | tuple) else [super()._base_estimator()]
+
     def _train(self, problem: Problem) -> Trained:
+        bases, learner = self._base_estimators(), problem.learner
+        for base in bases[1:]:
+            check_base(base, "classifier")
+            if not learner.fits(base):
+                raise ValueError(
+                    f"estimator lists {bases[0]} and {base}, which cannot share a table; FusedClassifier combines "
+                    "classifiers of different kinds."
+                )
         return train_kfhe(
             problem,
             self.n_estimators,
+            learners=[learner, *map(learner.with_estimator, bases[1:])],
             weighting=self.weighting,
             vote=self.vote,
             sampling=self.sampling,

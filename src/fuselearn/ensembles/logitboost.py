@@ -41,6 +41,8 @@ def train_logitboost(problem: Problem, n_estimators: int = 100, *, learning_rate
 class LogitBoostClassifier(ClassifierBase):
     """Additive logistic regression for many classes: Newton steps on the log-likelihood, each a regression tree.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     With p_ij the probability so far that sample i is of class j, and y_ij whether it is, a round grows for each of the
     c classes a regression tree f_j on the working response z, with the weights w, ::
 

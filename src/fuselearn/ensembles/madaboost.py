@@ -52,6 +52,8 @@ def train_madaboost(
 class MadaBoostClassifier(SAMMEClassifier):
     """AdaBoost with a bound on the weights: a sample never weighs more than at first.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     AdaBoost's weight of a sample that is wrong again and again grows without end, and so wrong labels and outliers take
     over. With alpha_t the coefficient of the t-th classifier and c classes, sample i has the margin and weight ::
 

@@ -76,6 +76,8 @@ def _train_rotated(
 class RotationForestClassifier(EnsembleClassifier):
     """Classifiers on all samples, each with the features rotated in its own way.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     For each classifier the features are divided at random into subsets of ``features_per_subset``. For each subset,
     some of the classes are chosen at random, samples of these classes are drawn with replacement, three quarters of
     their number, and the principal components of the subset's features are computed from them. All components are kept,

@@ -1,6 +1,8 @@
 """Fusion: the Kalman filter, KFHE's loop of two filters, and the weighted sum that every trained ensemble is."""
 
 from fuselearn.fusion.filtering import KalmanFilter
-from fuselearn.fusion.problem import Problem, Trained, WeightedSum
+from fuselearn.fusion.problem import Problem as Problem
+from fuselearn.fusion.problem import Trained as Trained
+from fuselearn.fusion.problem import WeightedSum as WeightedSum
 
-__all__ = ["KalmanFilter", "Problem", "Trained", "WeightedSum"]
+__all__ = ["KalmanFilter"]

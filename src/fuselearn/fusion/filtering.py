@@ -422,8 +422,7 @@ class ArrayStates:
     def measure(self, h: Any) -> Errors:
         """Compute the errors of the measurement."""
         self.model, self.measured = h, self.compare(self.y, h)
-        errors: Errors = self.measured.errors
-        return errors
+        return self.measured.errors
 
     def out_of_bag_error(self) -> float:
         """Count the votes of the model measured last, and return the weight of the wrong out-of-bag votes."""

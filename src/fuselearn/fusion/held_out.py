@@ -61,7 +61,10 @@ def deal_splits(target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Ge
         splits = _split_groups(target, n_folds, groups, stratified=True, seed=int(rng.integers(2**31)))
     splits = [(inside, outside) for inside, outside in splits if len(np.unique(target[inside])) > 1]
     if not splits:
-        raise ValueError("The members cannot be measured: no part of the samples has two classes to learn from.")
+        raise ValueError(
+            "There are too few samples or groups to measure members on held-out samples: no fold leaves two classes to "
+            "train on. Train a single model instead, such as KFHEClassifier (--method kfhe on the command line)."
+        )
     return splits
 
 

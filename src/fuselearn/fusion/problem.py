@@ -206,8 +206,7 @@ class WeightedSum:
         if n_threads in (None, 1) or len(self.models) == 1:
             return (output_of(model, output, self.n_columns, X, only) for model, output in pairs)
         parallel = Parallel(n_jobs=n_threads, prefer="threads", return_as="generator")
-        outputs: Iterator[Scores] = parallel(delayed(output_of)(*pair, self.n_columns, X, only) for pair in pairs)
-        return outputs
+        return parallel(delayed(output_of)(*pair, self.n_columns, X, only) for pair in pairs)
 
     def leaves(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.int32]:
         """Return the leaf that each sample ends in, tree by tree, if all models are trees."""
@@ -226,8 +225,7 @@ class WeightedSum:
         if self.packed is None:
             voting = np.array([output == "votes" for output in self.outputs])
             self.packed = PackedTrees(self.models, self.coefficients, voting)
-        packed: PackedTrees = self.packed
-        return packed
+        return self.packed
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state that a copy or a file keeps: trees in a compact form, without the forest made of them."""

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,10 @@ from fuselearn.io.header import describe_columns, find_predictor
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["format_answers", "open_rows", "predict_blocks"]
-
+SET_COLUMNS = ["set_size", "set"]
+"""Of prediction sets: the number of classes, and the classes."""
+SEPARATOR = "|"
+"""Between the classes of a set in a text file."""
 MOST_BLOCKS = 4  # in memory at once; if there are more threads, they share a block
 
 
@@ -104,7 +107,12 @@ def _reading(column: dict[str, Any]) -> str:
 
 
 def predict_blocks(
-    model: Any, rows: TableStream, *, proba: bool = False, renamed: Mapping[str, str] | None = None
+    model: Any,
+    rows: TableStream,
+    *,
+    proba: bool = False,
+    sets: float | None = None,
+    renamed: Mapping[str, str] | None = None,
 ) -> Generator[pd.DataFrame]:
     r"""Predict for one block of samples after the other, while the next ones are being read.
 
@@ -116,15 +124,18 @@ def predict_blocks(
         From `open_rows`.
     proba : bool, default=False
         Whether to return probabilities with the predictions.
+    sets : float, optional
+        Coverage of the prediction sets to return with the predictions, by a model that has ``predict_set``.
     renamed : mapping of str to str, optional
         Names under which columns of the index are returned, such as true labels, which are named like the predictions.
 
     Yields
     ------
     DataFrame
-        The column ``prediction``, categorical if classes are text, or one column of 0 and 1 per label; with ``proba``,
-        also a column ``p:NAME`` with the probability of each class or label. The columns of ``index`` come first. A
-        file without samples yields one empty DataFrame.
+        The column ``prediction``, categorical if classes are text, or one column of 0 and 1 per label; with ``sets``,
+        also ``set_size``, a number of classes, and ``set``, a list of them; with ``proba``, also a column ``p:NAME``
+        with the probability of each class or label. The columns of ``index`` come first. A file without samples yields
+        one empty DataFrame.
 
     Examples
     --------
@@ -144,10 +155,11 @@ def predict_blocks(
     n_blocks = n_threads if each_alone else 1
     waiting: deque[Future[pd.DataFrame]] = deque()
     pool = ThreadPoolExecutor(n_blocks)
+    predict = partial(_predict, model, proba=proba, coverage=sets, alone=each_alone, renamed=renamed or {})
     try:
         with closing(iter(rows)) as blocks:
             for block in blocks:
-                waiting.append(pool.submit(_predict, model, block, proba, each_alone, renamed or {}))
+                waiting.append(pool.submit(predict, block))
                 if len(waiting) > n_blocks:
                     yield waiting.popleft().result()
             while waiting:
@@ -182,6 +194,8 @@ def format_answers(answers: pd.DataFrame, *, header: bool = False) -> bytes:
     """
     import pandas as pd
 
+    if "set" in answers and all(isinstance(classes, list) for classes in answers["set"]):
+        answers = answers.assign(set=[SEPARATOR.join(map(str, classes)) for classes in answers["set"]])
     if len(answers.columns) > 1 or answers.iloc[:, 0].dtype.kind == "f":
         return answers.to_csv(index=False, header=header, lineterminator="\n").encode()
     predicted = answers.iloc[:, 0]
@@ -200,16 +214,19 @@ def _format_line(cell: Any) -> bytes:
     return line.getvalue().encode()
 
 
-def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool, renamed: Mapping[str, str]) -> pd.DataFrame:
+def _predict(
+    model: Any, block: pd.DataFrame, proba: bool, coverage: float | None, alone: bool, renamed: Mapping[str, str]
+) -> pd.DataFrame:
     """Predict for a block, with a single thread if the other threads have their own blocks."""
     if block.shape[0] == 0:
-        answer = _tabulate(model, *_no_predictions(model, proba))
+        answer = _tabulate(model, *_no_predictions(model, proba, coverage))
     else:
         rows = _arrange(block, getattr(model, "feature_names_in_", None))
         with parallel_config("sequential") if alone else nullcontext():
             predicted = np.asarray(model.predict(rows))
             chances = model.predict_proba(rows) if proba else None
-        answer = _tabulate(model, predicted, chances)
+            sets = None if coverage is None else _predict_set(model, rows, coverage)
+        answer = _tabulate(model, predicted, chances, sets)
     if getattr(block, "index", None) is not None and block.index.names[0] is not None:
         for place, column in enumerate(block.index.names):
             name = renamed.get(column, column)
@@ -221,13 +238,26 @@ def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool, renamed:
     return answer
 
 
-def _no_predictions(model: Any, proba: bool) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-    """Return empty predictions and probabilities, which models refuse to compute."""
+def _predict_set(model: Any, X: Any, coverage: float) -> npt.NDArray[np.bool_]:
+    """Predict sets; pipelines and searches do not pass the method on."""
+    if hasattr(model, "best_estimator_"):
+        return _predict_set(model.best_estimator_, X, coverage)
+    if hasattr(model, "steps"):
+        for _, step in model.steps[:-1]:
+            X = X if step in (None, "passthrough") else step.transform(X)
+        return _predict_set(model.steps[-1][1], X, coverage)
+    sets: npt.NDArray[np.bool_] = model.predict_set(X, coverage)
+    return sets
+
+
+def _no_predictions(model: Any, proba: bool, coverage: float | None) -> tuple[Any, Any, Any]:
+    """Return empty predictions, probabilities and sets, which models refuse to compute."""
     predictor = find_predictor(model)
     labels, classes = getattr(predictor, "labels_", None), getattr(predictor, "classes_", ())
     names = classes if labels is None else labels
     predicted = np.asarray(classes)[:0] if labels is None else np.empty((0, len(labels)), dtype=np.int64)
-    return predicted, np.empty((0, len(names))) if proba else None
+    empty = np.empty((0, len(names)))
+    return predicted, empty if proba else None, None if coverage is None else empty.astype(bool)
 
 
 def _arrange(block: Any, names: Any) -> Any:
@@ -239,7 +269,7 @@ def _arrange(block: Any, names: Any) -> Any:
     return block if list(block.columns) == list(names) else block[list(names)]
 
 
-def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any) -> pd.DataFrame:
+def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any, sets: Any = None) -> pd.DataFrame:
     import pandas as pd
 
     predictor = find_predictor(model)
@@ -250,6 +280,10 @@ def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any) -> pd.DataF
         classes = getattr(predictor, "classes_", None)
         names = [] if classes is None else [str(name) for name in classes]
         answer = pd.DataFrame({"prediction": _as_categories(predicted, classes)})
+    if sets is not None:
+        patterns, numbers = np.unique(sets, axis=0, return_inverse=True)
+        listed = [np.asarray(predictor.classes_)[pattern].tolist() for pattern in patterns]
+        answer["set_size"], answer["set"] = sets.sum(axis=1), [listed[number] for number in numbers.ravel()]
     if chances is not None:
         answer = pd.concat([answer, pd.DataFrame(chances, columns=[f"p:{name}" for name in names])], axis=1)
     return answer

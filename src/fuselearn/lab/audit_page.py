@@ -13,8 +13,6 @@ from fuselearn.diagnosis import LabelAudit
 from fuselearn.diagnosis.label_audit import find_trusted_neighbors
 from fuselearn.lab.report import NBSP, make_environment
 
-__all__ = ["render_audit"]
-
 MOST_SUSPECTS = 100
 MOST_FEATURES = 30
 MOST_CLASSES = 20
@@ -30,7 +28,7 @@ class Card(NamedTuple):
         The sample, its label, and the most likely other one.
     label : str
         Which of several labels of a sample it is; empty if there is one.
-    probability, suggested_probability : str
+    probability, suggested_probability, confidence : str
     neighbours : list of (str, str)
         Names and labels of the nearest trusted samples.
     lines : list of (str, list of str)
@@ -43,6 +41,7 @@ class Card(NamedTuple):
     label: str
     probability: str
     suggested_probability: str
+    confidence: str
     neighbours: list[tuple[str, str]]
     lines: list[tuple[str, list[str]]]
 
@@ -166,6 +165,7 @@ def _make_card(
         label=label,
         probability=_percent(line.probability),
         suggested_probability=_percent(line.suggested_probability),
+        confidence=_percent(line.confidence),
         neighbours=[(names[place], str(labels.iloc[place])) for place in near],
         lines=[(str(name), [_show(value) for value in column]) for name, column in part.items()],
     )

@@ -30,8 +30,6 @@ from fuselearn.lab.statistics import (
     win_tie_loss,
 )
 
-__all__ = ["ALPHA", "DIGITS", "Comparison", "compare_methods"]
-
 ALPHA = 0.05
 DIGITS = 4
 """Scores that are equal when printed tie."""

@@ -16,10 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
-__all__ = [
-    "METHODS", "Contender", "Variant", "estimate_fused_seconds", "format_settings", "import_method", "make_contenders",
-    "make_method", "optimizing", "read_value",
-]  # fmt: skip
+from fuselearn._messages import did_you_mean
 
 METHODS: Mapping[str, Mapping[str, str]] = {
     "multiclass": {
@@ -208,8 +205,6 @@ def import_method(name: str, task: str = "multiclass") -> Any:
     path = METHODS[task].get(short.strip(), short.strip())
     module, colon, attribute = path.partition(":")
     if not colon:
-        from fuselearn._messages import did_you_mean  # it imports NumPy, which a list of methods does not need
-
         raise ValueError(
             f"A method must be {', '.join(METHODS[task])}, or the import path of a class such as "
             f"lightgbm:LGBMClassifier; got {name!r}.{did_you_mean(name, METHODS[task])}"

@@ -12,7 +12,6 @@ variable and no state from earlier tasks; pickling a table takes about a millise
 from __future__ import annotations
 
 import platform
-import subprocess
 import threading
 import time
 import warnings
@@ -22,7 +21,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from math import log2
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,11 +37,9 @@ from fuselearn.datasets import Dataset, corrupt_labels
 from fuselearn.lab.methods import Contender
 from fuselearn.lab.store import Cell, Result
 from fuselearn.lab.suites import Suite, derive_seed
+from fuselearn.learners.clones import read_probabilities
 from fuselearn.multilabel import IterativeStratifiedKFold, label_scores
-from fuselearn.multilabel.labels import read_probabilities
 from fuselearn.multilabel.metrics import multilabel_scores
-
-__all__ = ["FitTask", "fit_cost", "fit_tasks", "quietly", "run_fit"]
 
 Codes = npt.NDArray[np.intp]
 Probabilities = npt.NDArray[np.float64]
@@ -275,24 +271,11 @@ def quietly() -> Iterator[None]:
 @cache
 def _versions() -> dict[str, str]:
     return {
-        "fuselearn": fuselearn.__version__ + _revision(),
+        "fuselearn": fuselearn.__version__,
         "numpy": np.__version__,
         "scikit_learn": sklearn.__version__,
         "python": platform.python_version(),
     }
-
-
-def _revision() -> str:
-    """Return the commit of a source checkout as a local version label, and an empty text for an installed package."""
-    root = Path(fuselearn.__file__).parents[2]
-    if not (root / ".git").exists():
-        return ""
-    describe = ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--dirty=.changed"]
-    try:
-        found = subprocess.run(describe, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return f"+{found.stdout.strip()}"
 
 
 def score_classes(

@@ -31,8 +31,6 @@ from fuselearn.lab.suites import LOSSES, SCORES, Suite
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Material", "collect", "render", "write_report"]
-
 NBSP = "\N{NO-BREAK SPACE}"
 
 MOST_LABELS = 40

@@ -29,8 +29,6 @@ from fuselearn.lab.protocol import FitTask, fit_cost, fit_tasks, quietly, run_fi
 from fuselearn.lab.store import Cell, Result, ResultStore
 from fuselearn.lab.suites import Suite
 
-__all__ = ["Outcome", "RunError", "run_suite"]
-
 
 class RunError(RuntimeError):
     """Raised if a run had to stop; finished results are kept."""
@@ -176,7 +174,9 @@ def run_suite(
         counts = _count_missing(suite, contenders, finished)
         data = {name: suite.load(name) for name in counts}
         tasks = fit_tasks(suite, data, contenders, finished)
-        tracker = _Tracker(counts, {name: fit_cost(data[name].X) for name in counts})
+        costs = {name: fit_cost(data[name].X) for name in counts}
+        work = sum(costs[name] * count for name, count in counts.items())
+        start, added, now = time.perf_counter(), 0, Progress(0, sum(counts.values()), 0, share=0.0, seconds=0.0)
         tell = progress
         if tell == "bar":
             tell = stack.enter_context(progress_bar(suite.name))
@@ -186,43 +186,22 @@ def run_suite(
         jobs = effective_n_jobs(parallel.n_jobs)
         run = store.start_run(suite.name, jobs=jobs, command=command)
         for results in _spread(parallel, tasks):
-            tracker.added += store.add(suite.name, results, run=run)
-            tracker.count(results)
+            added += store.add(suite.name, results, run=run)
+            dataset = results[-1].cell.dataset
+            now = Progress(
+                done=now.done + len(results),
+                total=now.total,
+                failures=now.failures + sum(result.error is not None for result in results),
+                share=min(now.share + costs[dataset] * len(results) / work, 1.0),
+                seconds=time.perf_counter() - start,
+                dataset=dataset,
+            )
             if callable(tell):
-                tell(tracker.progress())
+                tell(now)
         failed = store.failed_methods(suite.name)
     for method, error in failed.items():
         warnings.warn(f"Every fit of the method {method} failed: {error}", stacklevel=2)
-    return Outcome(tracker.added, len(finished), tracker.failures, failed, tracker.progress().seconds)
-
-
-class _Tracker:
-    """Count the results that have arrived."""
-
-    def __init__(self, counts: Mapping[str, int], costs: Mapping[str, float]) -> None:
-        self.start = time.perf_counter()
-        self.total = sum(counts.values())
-        self.total_cost = sum(costs[name] * count for name, count in counts.items())
-        self.costs = costs
-        self.added = self.done = self.failures = 0
-        self.done_cost = 0.0
-        self.dataset = ""
-
-    def count(self, results: list[Result]) -> None:
-        self.done += len(results)
-        self.failures += sum(result.error is not None for result in results)
-        self.dataset = results[-1].cell.dataset
-        self.done_cost += self.costs[self.dataset] * len(results)
-
-    def progress(self) -> Progress:
-        return Progress(
-            done=self.done,
-            total=self.total,
-            failures=self.failures,
-            share=min(self.done_cost / self.total_cost, 1.0) if self.total else 1.0,
-            seconds=time.perf_counter() - self.start,
-            dataset=self.dataset,
-        )
+    return Outcome(added, len(finished), now.failures, failed, time.perf_counter() - start)
 
 
 def _count_missing(suite: Suite, methods: Iterable[str], finished: Set[Cell]) -> dict[str, int]:

@@ -24,8 +24,6 @@ import pandas as pd
 from fuselearn._parameters import check_choice
 from fuselearn.lab.suites import SCORES, Suite
 
-__all__ = ["Cell", "Result", "ResultStore", "StoreError", "summarize", "summarize_results"]
-
 APPLICATION_ID = int.from_bytes(b"FUSE", "big")
 SCHEMA_VERSION = 7
 MAGIC = b"SQLite format 3\0"
@@ -259,8 +257,7 @@ class ResultStore:
             raise StoreError(f"The results store {self.path} holds several suites; name one of {names}.")
         if suite not in (None, *held):
             raise StoreError(f"The results store {self.path} holds no suite {suite!r}; it holds {names}.")
-        found: dict[str, Any] = json.loads(held[suite] if suite else next(iter(held.values())))
-        return found
+        return json.loads(held[suite] if suite else next(iter(held.values())))
 
     def finished(self, suite: str) -> set[Cell]:
         """Return the cells that need not run again, failed ones included."""

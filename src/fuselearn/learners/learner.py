@@ -360,8 +360,7 @@ class Learner:
             return None
         names = target.values if target.names is None else target.names[target.values]
         used = np.flatnonzero(drawn > 0) if class_weight == "balanced" else None
-        factors: Weights = compute_sample_weight(class_weight, names, indices=used)
-        return factors
+        return compute_sample_weight(class_weight, names, indices=used)
 
     def _refuse_class_weight(self) -> None:
         """Refuse class weights where there are no classes."""
@@ -462,8 +461,7 @@ def bind(estimator: Any, X: Any, n_threads: int = 1) -> Learner:
            [1., 1.]])
     """
     if hasattr(estimator, "_bind_table"):
-        learner: Learner = estimator._bind_table(X, n_threads)
-        return learner
+        return estimator._bind_table(X, n_threads)
     from fuselearn.learners.clones import CloneLearner  # which derives from the classes of this module
 
     return CloneLearner(X, estimator, n_threads)

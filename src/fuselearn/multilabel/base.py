@@ -324,8 +324,7 @@ def train_labels(
     learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
 ) -> LabelModel:
     """Train a model per label, all on the same samples and features."""
-    model: Any = learner.train(label_target(Y), counts, seed, weights=weights)
-    return model
+    return learner.train(label_target(Y), counts, seed, weights=weights)
 
 
 def train_method(problem: Problem, method: Callable[..., LabelModel], seed: int) -> Trained:

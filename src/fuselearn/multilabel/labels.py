@@ -10,21 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fuselearn.learners.clones import read_probabilities
 from fuselearn.learners.table import as_frame
-
-__all__ = [
-    "UNKNOWN",
-    "LabelTable",
-    "PartialTable",
-    "check_same_labels",
-    "label_names",
-    "read_labels",
-    "read_partial_labels",
-    "read_probabilities",
-    "read_sparse_labels",
-    "restore_unknown",
-]
 
 LabelTable = npt.NDArray[np.uint8]
 PartialTable = npt.NDArray[np.int8]

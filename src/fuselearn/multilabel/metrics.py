@@ -36,6 +36,7 @@ from sklearn.metrics import (
 )
 
 from fuselearn._messages import show
+from fuselearn.learners.clones import read_probabilities
 from fuselearn.multilabel.labels import (
     UNKNOWN,
     LabelTable,
@@ -44,7 +45,6 @@ from fuselearn.multilabel.labels import (
     label_names,
     read_labels,
     read_partial_labels,
-    read_probabilities,
 )
 
 if TYPE_CHECKING:

@@ -122,9 +122,9 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
             raise TypeError(f"checkpoint must be a folder or None, not {show(self.checkpoint)}.")
         local = clone(self.estimator).set_params(callback=self.estimator.callback)  # which may have a state of its own
         local._check_parameters()
-        base = local._base_estimator()
-        if not isinstance(base, CARTClassifier):
-            raise TypeError(f"{name} trains trees only: the base estimator must be a CARTClassifier or None.")
+        base, *others = local._base_estimators()
+        if others or not isinstance(base, CARTClassifier):
+            raise TypeError(f"{name} trains trees only: the base estimator must be one CARTClassifier or None.")
         if base.class_weight is not None:
             raise ValueError(f"Pass class_weight to {type(local).__name__}; that of its base estimator must be None.")
         if local.sampling != "poisson":
@@ -164,6 +164,8 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
 
 class DaskEnsemble(EnsembleInParts):
     """Train an ensemble of trees on a Dask cluster.
+
+    Experimental: parameters, defaults and results may change in any minor release.
 
     The model is the same for any division of the samples into parts and for any number of workers, and the same as that
     of the estimator itself on samples in the same order.
@@ -261,6 +263,8 @@ class DaskEnsemble(EnsembleInParts):
 
 class DiskEnsemble(EnsembleInParts):
     """Train an ensemble of trees on a table that is larger than memory.
+
+    Experimental: parameters, defaults and results may change in any minor release.
 
     The table is read three times, a part at a time, and coded to one or two bytes per value, which are kept on disk
     during the fit, as are the estimate and the weights of the samples. The model is that of the estimator itself on the

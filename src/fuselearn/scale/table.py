@@ -218,8 +218,7 @@ class TableInParts:
             return None
         if class_weight == "balanced":
             return self.n_samples / (self.n_classes * self.class_counts.astype(np.float64))
-        factors: npt.NDArray[np.float64] = compute_sample_weight(class_weight, self.classes)
-        return factors
+        return compute_sample_weight(class_weight, self.classes)
 
 
 def agree_on_features(facts: Sequence[Facts]) -> tuple[int, list[str] | None, TableCoder]:

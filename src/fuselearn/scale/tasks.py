@@ -120,8 +120,7 @@ class TreeInPart(NamedTuple):
 
     def scores(self) -> Scores:
         """Return the class fractions in each sample's leaf."""
-        fractions: Scores = self.tree.shares()[self.leaves]
-        return fractions
+        return self.tree.shares()[self.leaves]
 
     def votes(self) -> npt.NDArray[np.int32]:
         """Return the majority class of each sample's leaf, the first of equal ones."""

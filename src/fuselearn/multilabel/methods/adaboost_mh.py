@@ -71,6 +71,8 @@ def train_adaboost_mh(problem: Problem, n_estimators: int = 100, *, learning_rat
 class AdaBoostMHClassifier(MultilabelBase):
     """Boosting for many labels: each round adds a stump that votes for or against every label (AdaBoost.MH).
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     Every pair of a sample i and a label l has a weight D(i, l), at first all equal, or 0 if it is not known whether the
     sample has the label, NaN in ``y``. A round chooses the split of the samples into two sides with the smallest ::
 

@@ -317,6 +317,8 @@ class StackedRelevance(LabelModel):
 class StackedBinaryRelevanceClassifier(MultilabelBase):
     """Binary relevance whose scores for all labels are the features of a second model per label (2BR).
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     With p_1(x), ..., p_L(x) the probabilities of binary relevance, a second-level model of each label j learns ::
 
         q_j(x) = P(y_j = 1 | p_1(x), ..., p_L(x)),

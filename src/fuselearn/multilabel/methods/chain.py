@@ -328,8 +328,7 @@ class ChainClassifier(MultilabelBase):
     def order_(self) -> npt.NDArray[np.intp]:
         """Indices of the labels in the order of the chain."""
         check_is_fitted(self)
-        order: npt.NDArray[np.intp] = self._chain().order
-        return order
+        return self._chain().order
 
     def _chain(self) -> Any:
         model = self._fused_.models[0]

@@ -508,7 +508,10 @@ class FusedMultilabelClassifier(MultilabelBase):
 
     def _pose(self, problem: Problem) -> Problem:
         if np.count_nonzero(problem.initial_weights) < 2:
-            raise ValueError("members are weighed on samples left out in turn, so one sample is not enough.")
+            raise ValueError(
+                "One sample is not enough to measure members on held-out samples. Train a single model instead, such "
+                "as KFHEMultilabelClassifier (--method kfhe on the command line)."
+            )
         return replace(problem, out_of_bag=True)
 
     def _train(self, problem: Problem) -> Trained:

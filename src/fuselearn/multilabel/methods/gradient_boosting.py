@@ -96,6 +96,8 @@ def _hold_out(Y: Labels, rows: Rows, fraction: float, rng: np.random.Generator) 
 class GradientBoostingMultilabelClassifier(MultilabelBase):
     """Gradient boosting of trees, each of which has a vector of values in every leaf, one for each label.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     The loss is the sum of the labels' logistic losses. With p the probabilities so far, a round computes for each
     sample and label the gradient g = p - y and the Hessian h = p (1 - p), and grows a tree that splits a node where ::
 

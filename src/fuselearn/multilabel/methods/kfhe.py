@@ -117,6 +117,8 @@ def train_filtered(
 class KFHEMultilabelClassifier(MultilabelEnsemble):
     """ML-KFHE: a Kalman filter fuses multi-label classifiers, each a noisy measurement of the ideal one.
 
+    Experimental: parameters, defaults and results may change in any minor release.
+
     With y the estimate of the training samples' label scores, P its variance and h_t the t-th classifier, ::
 
         measurement     z = (y + h_t) / 2,         with error   R = Hamming loss of z > 0.5

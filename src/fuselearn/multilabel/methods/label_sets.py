@@ -128,8 +128,7 @@ def find_sets(classifier: MultilabelBase) -> Labels:
     """Return the label sets that the model of a fitted classifier is over."""
     check_is_fitted(classifier)
     model: Any = classifier._fused_.models[0]
-    sets: Labels = model.sets if isinstance(model, SetModel) else model.model.sets
-    return sets
+    return model.sets if isinstance(model, SetModel) else model.model.sets
 
 
 def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.intp]]:

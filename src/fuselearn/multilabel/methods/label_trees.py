@@ -59,8 +59,7 @@ class LabelTable(Learner):
     @property
     def columns(self) -> Table | SparseTable:
         """The coded table."""
-        columns: Table | SparseTable = self.bound.table
-        return columns
+        return self.bound.table
 
     def release(self) -> None:
         """Release the coded table."""

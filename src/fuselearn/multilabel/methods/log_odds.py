@@ -36,8 +36,7 @@ class LogOddsFusion(NamedTuple):
 
     def fuse(self, probabilities: Scores) -> Scores:
         """Return the fused probabilities, from an array of shape (n_models, n_samples, n_labels)."""
-        fused: Scores = expit(np.einsum("kij,kj->ij", log_odds(probabilities), self.weights) + self.intercepts)
-        return fused
+        return expit(np.einsum("kij,kj->ij", log_odds(probabilities), self.weights) + self.intercepts)
 
 
 def log_odds(probabilities: Scores) -> Scores:
@@ -48,8 +47,7 @@ def log_odds(probabilities: Scores) -> Scores:
     >>> log_odds(np.array([0.0, 0.5, 0.999])).round(1)
     array([-6.9,  0. ,  6.9])
     """
-    odds: Scores = logit(np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
-    return odds
+    return logit(np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
 def fit_log_odds(probabilities: Scores, Y: Labels, weights: Weights) -> LogOddsFusion:

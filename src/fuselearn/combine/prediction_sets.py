@@ -1,0 +1,388 @@
+"""Prediction sets: the classes of a sample that cannot be excluded, calibrated on held-out probabilities.
+
+A set holds the classes whose probability is at least a threshold t. The threshold is the largest one with which the
+sets of held-out samples hold the correct class often enough: split conformal prediction with the score 1 - p, which
+has the smallest sets on average (least ambiguous classification).
+
+If a fraction e of the labels is drawn at random from K classes, a set holds the given label of a sample either because
+it holds the correct class, or by chance::
+
+    P(given label in set) = (1 - e) P(correct class in set) + e E[size of the set] / K
+
+This is solved for the probability that matters. It needs no model of the correct classes, only e.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._messages import show
+from fuselearn._parameters import check_flag, check_number
+from fuselearn.base import read_weights, reset_on_failure
+from fuselearn.combine.classes import Classes, read_classes_of, require_method
+from fuselearn.combine.members import Member, fit_member, predict_outside, read_samples, weight_argument
+from fuselearn.fusion.held_out import average_held_out, list_splits
+from fuselearn.fusion.members import best_exponent, sharpen
+from fuselearn.learners.learner import Scores, Weights
+
+ClassIndices = npt.NDArray[np.integer]
+Flags = npt.NDArray[np.bool_]
+
+# The estimate of the noise weighs all pairs of an exponent and a fraction of labels drawn at random. At most half of
+# the labels are wrong; that none is has twice the chance of all other fractions together.
+EXPONENTS = np.geomspace(1.0, 20.0, 16)
+N_FRACTIONS = 25
+MOST_WRONG = 0.5
+MOST_RANDOM = 0.95
+CHANCE_OF_NO_NOISE = 2 / 3
+# So many samples tell the fraction to a third digit.
+MOST_SAMPLES = 20_000
+
+
+class Calibration(NamedTuple):
+    """What thresholds are calibrated on.
+
+    Attributes
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+        Of held-out samples; NaN for samples that were never held out, which are ignored.
+    given : int array of shape (n_samples,)
+        Class indices of their labels.
+    weights : array of shape (n_samples,) or None
+        Sample weights.
+    """
+
+    probabilities: Scores
+    given: ClassIndices
+    weights: Weights | None = None
+
+    def usable(self) -> Calibration:
+        """Return the samples that were held out and have a weight, with weights of mean 1."""
+        weights = np.ones(len(self.given)) if self.weights is None else self.weights
+        used = np.isfinite(self.probabilities).all(axis=1) & (weights > 0)
+        weights = weights[used] / weights[used].mean()
+        return Calibration(self.probabilities[used], self.given[used], weights)
+
+
+def find_thresholds(
+    calibration: Calibration,
+    coverage: float = 0.9,
+    *,
+    per_class: bool = False,
+    allow_empty: bool = False,
+    noise_rate: float = 0.0,
+) -> Scores:
+    """Return the probability from which on each class is in the set of a sample.
+
+    Parameters
+    ----------
+    calibration : Calibration
+    coverage, per_class, allow_empty, noise_rate
+        As for :meth:`PredictionSetClassifier.predict_set`.
+
+    Returns
+    -------
+    array of shape (n_classes,)
+        All equal unless ``per_class``; 0 if there are too few samples to exclude a class.
+
+    Examples
+    --------
+    The given class has the probabilities 0.05, 0.10, ... 0.95, and the 18 largest of these 19 are 0.9 of 19 + 1:
+
+    >>> p = np.arange(0.05, 0.96, 0.05)
+    >>> calibration = Calibration(np.column_stack([p, 1 - p]), np.zeros(19, dtype=int))
+    >>> find_thresholds(calibration, 0.9, allow_empty=True).round(2)
+    array([0.1, 0.1])
+    """
+    if not 0 < check_number("coverage", coverage, 0) < 1:
+        raise ValueError(f"coverage must be above 0 and below 1, not {show(coverage)}.")
+    check_flag("per_class", per_class)
+    check_flag("allow_empty", allow_empty)
+    probabilities, given, weights = calibration.usable()
+    assert weights is not None, "usable() fills in weights of 1"
+    n_classes = probabilities.shape[1]
+    parts = _count_correct(given, n_classes, noise_rate) * weights[:, None]
+    scores = probabilities if allow_empty else _admit_likeliest(probabilities)
+    if per_class:
+        return np.array([_threshold(scores[:, k], parts[:, k], coverage) for k in range(n_classes)])
+    return np.full(n_classes, _threshold(scores.ravel(), parts.ravel(), coverage))
+
+
+def select_classes(probabilities: Scores, thresholds: Scores, *, allow_empty: bool = False) -> Flags:
+    """Return which classes are in the set of each sample.
+
+    Examples
+    --------
+    >>> select_classes(np.array([[0.6, 0.3, 0.1], [0.4, 0.3, 0.3]]), np.full(3, 0.5))
+    array([[ True, False, False],
+           [ True, False, False]])
+    """
+    scores = probabilities if allow_empty else _admit_likeliest(probabilities)
+    selected: Flags = scores >= thresholds
+    return selected
+
+
+def estimate_noise_rate(calibration: Calibration) -> float:
+    """Estimate the fraction of wrong labels, as far as they are spread evenly.
+
+    Labels are taken to follow (1 - e) q + e / n_classes, with q in proportion to p^b, p being the probabilities
+    calibrated to the given labels. All pairs of b and e are weighed by their likelihood. The fraction returned is the
+    one for e with 1 / (1 - e) equal to its mean: what `find_thresholds` multiplies by.
+
+    Probabilities of a model that cannot separate the classes, such as a line between two circles, follow no power of
+    the correct ones, and the estimate is too large.
+
+    Parameters
+    ----------
+    calibration : Calibration
+
+    Examples
+    --------
+    Correct labels, and the same with every fifth one wrong:
+
+    >>> rng = np.random.default_rng(0)
+    >>> q = rng.dirichlet([0.3, 0.3], 2_000)
+    >>> classes = (rng.random(2_000) > q[:, 0]).astype(int)
+    >>> noisy = np.where(np.arange(2_000) % 5 == 0, 1 - classes, classes)
+    >>> [round(estimate_noise_rate(Calibration(q, given)), 2) for given in (classes, noisy)]
+    [0.0, 0.18]
+    """
+    probabilities, given, weights = calibration.usable()
+    step = -(-len(given) // MOST_SAMPLES)
+    probabilities, given, weights = probabilities[::step], given[::step], None if weights is None else weights[::step]
+    n_classes = probabilities.shape[1]
+    calibrated = sharpen(probabilities, best_exponent(probabilities, given, weights))
+    fractions = np.linspace(0.0, min(MOST_RANDOM, MOST_WRONG * n_classes / (n_classes - 1)), N_FRACTIONS)
+    likelihoods = np.empty((len(EXPONENTS), N_FRACTIONS))
+    for row, exponent in zip(likelihoods, EXPONENTS, strict=True):
+        own = sharpen(calibrated, exponent)[np.arange(len(given)), given]
+        row[:] = np.log(np.outer(1 - fractions, own) + fractions[:, None] / n_classes) @ weights
+    prior = np.full(N_FRACTIONS, (1 - CHANCE_OF_NO_NOISE) / (N_FRACTIONS - 1))
+    prior[0] = CHANCE_OF_NO_NOISE
+    chances = (np.exp(likelihoods - likelihoods.max()) * prior).sum(axis=0)
+    mean = float((chances / (1 - fractions)).sum() / chances.sum())
+    return (1 - 1 / mean) * (n_classes - 1) / n_classes
+
+
+def _count_correct(given: ClassIndices, n_classes: int, noise_rate: float) -> Scores:
+    """Return by how much each class of a sample counts as the correct one: a row of the inverse noise matrix.
+
+    Rows sum to one. Without noise they are the given classes.
+    """
+    most = (n_classes - 1) / n_classes
+    if not check_number("noise_rate", noise_rate, 0) < most:
+        raise ValueError(
+            f"noise_rate must be less than {most:.3g}, the fraction of wrong labels among labels that are drawn at "
+            f"random from {n_classes} classes; not {show(noise_rate)}."
+        )
+    random = noise_rate * n_classes / (n_classes - 1)
+    counts: Scores = (np.eye(n_classes)[given] - random / n_classes) / (1 - random)
+    return counts
+
+
+def _admit_likeliest(probabilities: Scores) -> Scores:
+    """Return scores for which the most likely class is in every set."""
+    scores = probabilities.copy()
+    scores[np.arange(len(scores)), probabilities.argmax(axis=1)] = 1.0
+    return scores
+
+
+def _threshold(scores: Scores, parts: Scores, coverage: float) -> float:
+    """Return the largest score such that scores from there on sum up to the coverage of one sample more; or 0."""
+    order = np.argsort(-scores, kind="stable")
+    ends = np.flatnonzero(np.diff(scores[order], append=-np.inf))  # equal scores are in together
+    enough = np.cumsum(parts[order])[ends] >= coverage * (parts.sum() + 1) - 1e-9
+    return float(scores[order][ends[enough.argmax()]]) if enough.any() else 0.0
+
+
+class PredictionSetClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Any classifier with probabilities, which also predicts the set of classes that cannot be excluded.
+
+    The probabilities of the training samples, by models that were not trained on them, are kept. ``predict_set``
+    returns, for the coverage that it is passed, the classes whose probability is at least a threshold, calibrated on
+    these: of 100 new samples, the sets of 90 hold the correct class if ``coverage=0.9``. `predict` and
+    `predict_proba` are those of the estimator, fitted to all samples.
+
+    :class:`~fuselearn.FusedClassifier` has ``predict_set`` itself, and needs no wrapper.
+
+    .. versionadded:: 0.3
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba``. If it is fitted already, wrap it in scikit-learn's ``FrozenEstimator``, and pass samples
+        to ``fit`` that it was not trained on.
+    cv : int, splitter or iterable of splits, default=None
+        How samples are held out. None means five folds. Samples that are never held out are not used for calibration.
+    n_jobs : int or None, default=None
+        Folds fitted at the same time, in processes.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted to all samples.
+    classes_ : array of shape (n_classes,)
+    held_out_proba_ : array of shape (n_samples, n_classes)
+        Probabilities of the training samples; NaN for samples that ``cv`` never holds out.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        If fitted on a DataFrame whose column names are text.
+
+    Notes
+    -----
+    With a frozen estimator this is split conformal prediction: whatever the estimator, the coverage is on average at
+    least the one asked for, if new samples are drawn like those that were passed to ``fit``. With folds, probabilities
+    of the training samples come from models that were trained on a part of them, so that the coverage is only
+    approximate, and usually a little larger. The smallest sets on average are not the ones with the same coverage for
+    all samples: sets of samples that are hard to classify hold the correct class less often than those of others.
+
+    References
+    ----------
+    .. [1] M. Sadinle, J. Lei and L. Wasserman (2019). Least ambiguous set-valued classifiers with bounded error levels.
+       Journal of the American Statistical Association 114(525), 223-234.
+    .. [2] B.-S. Einbinder et al. (2022). Conformal prediction is robust to dispersive label noise. arXiv:2209.14295.
+    .. [3] M. Sesia, Y. X. R. Wang and X. Tong (2025). Adaptive conformal classification with noisy labels. Journal of
+       the Royal Statistical Society B 87(3), 796-815.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fuselearn.combine import PredictionSetClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = PredictionSetClassifier(GaussianNB()).fit(X[::2], y[::2])
+    >>> sets = model.predict_set(X[1::2], coverage=0.98)
+    >>> sets[35:38]
+    array([[False,  True, False],
+           [ True,  True, False],
+           [False,  True, False]])
+    >>> model.classes_[sets[36]]
+    array([0, 1])
+    """
+
+    def __init__(self, estimator: Any, *, cv: Any = None, n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags: it takes what the estimator takes, with one class per sample."""
+        tags = super().__sklearn_tags__()
+        if isinstance(self.estimator, BaseEstimator):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    @reset_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Compute held-out probabilities of the samples, and fit the estimator to all of them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Any table that the estimator takes, or a list of texts.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights of the calibration, and of an estimator that takes them.
+        groups : array-like of shape (n_samples,), optional
+            Groups of samples, which are held out together.
+
+        Returns
+        -------
+        self
+        """
+        estimator = self.estimator
+        if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and is_classifier(estimator)):
+            raise TypeError(f"estimator must be a classifier, not {show(estimator)}.")
+        X = read_samples(self, X, reset=True)
+        weights = read_weights(sample_weight, X.shape[0])
+        argument = None if weights is None else weight_argument(estimator)
+        member = Member("estimator", estimator, None, {} if argument is None else {argument: weights})
+        require_method([member], ("predict_proba",), "predict_set")
+        classes, target = read_classes_of([member], X, y, prefit=isinstance(estimator, FrozenEstimator))
+        if classes.n_labels is not None or target is None:
+            raise ValueError("PredictionSetClassifier takes one class per sample, not several labels.")
+        self.classes_ = classes.values
+        given = classes.encode(target)
+        splits = list_splits(self.cv, X.shape[0], given, groups)
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(predict_outside)(member, X, target, classes.probabilities, *split) for split in splits
+        )
+        self.held_out_proba_ = average_held_out(parts, splits, X.shape[0])
+        self._calibration_ = Calibration(self.held_out_proba_, given, weights)
+        self.estimator_ = fit_member(member, X, target).model
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        predicted: npt.NDArray[Any] = self.estimator_.predict(read_samples(self, X, reset=False))
+        return predicted
+
+    def predict_proba(self, X: Any) -> Scores:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return Classes(self.classes_).probabilities(self.estimator_, read_samples(self, X, reset=False))
+
+    def predict_set(
+        self,
+        X: Any,
+        coverage: float = 0.9,
+        *,
+        per_class: bool = False,
+        allow_empty: bool = False,
+        noise_rate: float = 0.0,
+    ) -> Flags:
+        """Predict the classes of each sample that cannot be excluded.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Fraction of the samples whose set is to hold the correct class.
+        per_class : bool, default=False
+            Whether the samples of each class are to have this coverage, rather than all samples on average. Each class
+            then has its own threshold. With ``coverage=0.9``, a class that fewer than nine samples have is in
+            every set.
+        allow_empty : bool, default=False
+            Whether a set may be empty, or lack the most likely class. By default it never does, and the
+            coverage is the accuracy if that is larger. With True it is the one asked for.
+        noise_rate : float, default=0.0
+            Fraction of wrong labels among those passed to ``fit``, spread evenly over the samples and the classes. The
+            coverage is then that of the correct classes.
+
+        Returns
+        -------
+        bool array of shape (n_samples, n_classes)
+            Columns are in the order of ``classes_``: ``classes_[sets[0]]`` are the classes of the first sample.
+        """
+        check_is_fitted(self)
+        thresholds = find_thresholds(
+            self._calibration_, coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=noise_rate
+        )
+        return select_classes(self.predict_proba(X), thresholds, allow_empty=allow_empty)
