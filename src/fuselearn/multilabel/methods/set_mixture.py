@@ -100,7 +100,7 @@ class SetMixture(DecisionRule):
         if len(used):
             known = np.mean([np.nan_to_num(forest.oob_decision_function_[used]) for forest in self.forests_], axis=0)
             others = np.tile(totals, (len(used), 1))
-            others[np.arange(len(used)), own[used]] -= weights[used]
+            np.subtract.at(others, (np.arange(len(used)), own[used]), weights[used])
             q = np.maximum(others, TINY) / others.sum(axis=1, keepdims=True)
             table = self._features(scores[used], known, q)
             self.coef_ = _minimize(table, own[used], weights[used])
