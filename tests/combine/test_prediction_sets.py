@@ -103,11 +103,11 @@ def test_labels_wrong_as_often_as_they_are_said_to_be_give_the_thresholds_of_the
 def test_samples_without_weight_and_samples_never_held_out_do_not_count():
     p, y = draw(60, 0)
     used = np.arange(60) % 3 > 0
-    expected = find_thresholds(Calibration(p[used], y[used]), 0.8, noise_rate="auto")
-    for scale in (1.0, 0.01):
-        assert find_thresholds(Calibration(p, y, used * scale), 0.8, noise_rate="auto") == pytest.approx(expected)
+    alone = Calibration(p[used], y[used])
     unknown = Calibration(np.where(used[:, None], p, np.nan), y)
-    assert find_thresholds(unknown, 0.8, noise_rate="auto") == pytest.approx(expected)
+    for other in (unknown, Calibration(p, y, used), Calibration(p, y, used * 0.01)):
+        assert find_thresholds(other, 0.8) == pytest.approx(find_thresholds(alone, 0.8))
+        assert estimate_noise_rate(other) == pytest.approx(estimate_noise_rate(alone))
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.3])
@@ -187,8 +187,8 @@ def test_a_saved_model_predicts_the_same_sets(tmp_path):
         ({"coverage": "high"}, "coverage must be a number"),
         ({"per_class": "yes"}, "per_class must be True or False"),
         ({"allow_empty": 1}, "allow_empty must be True or False"),
-        ({"noise_rate": 0.7}, "noise_rate must be 'auto' or a number from 0 to less than 0.667"),
-        ({"noise_rate": "much"}, "noise_rate must be 'auto'"),
+        ({"noise_rate": 0.7}, "noise_rate must be less than 0.667"),
+        ({"noise_rate": "much"}, "noise_rate must be a number"),
     ],
 )
 def test_what_is_no_coverage_gets_a_sentence(settings, sentence):

@@ -24,7 +24,7 @@ from fuselearn.base import ClassifierBase, clip_probabilities, reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside
-from fuselearn.combine.prediction_sets import Calibration, find_thresholds, select_classes
+from fuselearn.combine.prediction_sets import Calibration, estimate_noise_rate, find_thresholds, select_classes
 from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.held_out import (
     Splits,
@@ -229,8 +229,11 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         check_is_fitted(self)
         held_out = sharpen(self._calibration_.probabilities, self._sharpness_)
         calibration = self._calibration_._replace(probabilities=held_out)
+        rate: Any = (
+            estimate_noise_rate(calibration) if isinstance(noise_rate, str) and noise_rate == "auto" else noise_rate
+        )
         thresholds = find_thresholds(
-            calibration, coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=noise_rate
+            calibration, coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=rate
         )
         return select_classes(self.predict_proba(X), thresholds, allow_empty=allow_empty)
 
