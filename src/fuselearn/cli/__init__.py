@@ -5,7 +5,6 @@
   export, and `scoring` the scores of predictions; `inspecting`: info and audit.
 - `tables`: the options for reading tables, and the notes that are printed about their columns.
 - `guarding`: messages and exit codes instead of tracebacks, and which files a command may write.
-- `progress`: what is shown of long work.
 """
 
 from fuselearn._extras import require
