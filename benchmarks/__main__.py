@@ -36,6 +36,7 @@ ALL = (
     "fused",
     "label_audit",
     "cleaned",
+    "explaining",
     "scale",
 )
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from fuselearn.lab.statistics import friedman_posthoc
+
 HERE = Path(__file__).parent
 MEASURES = ("macro F1", "micro F1", "Hamming loss", "subset accuracy", "LRAP")
 ROWS = {
@@ -33,7 +35,7 @@ OPTIMIZED = dict(zip(MEASURES, ("macro_f1", "micro_f1", "hamming", "subset", "ra
 
 
 def compare_labels(results: pd.DataFrame) -> dict[str, dict[str, str]]:
-    """Return the mean score of each method and measure, and the mean rank as "rank of ..."."""
+    """Return mean score and mean rank by method and measure, and p of macro F1 against the fused classifier."""
     means = results.groupby(["method", "dataset"])[list(MEASURES)].mean()
     lower = means.assign(**{"Hamming loss": -means["Hamming loss"]})
     ranks = lower.groupby("dataset").rank(ascending=False, na_option="bottom").groupby("method").mean()
@@ -45,6 +47,12 @@ def compare_labels(results: pd.DataFrame) -> dict[str, dict[str, str]]:
         }
         for method in scores.index
     }
+    control = "fused, macro_f1"
+    table = means["macro F1"].unstack("method")[[control, *(name for name in ROWS if name in found)]]
+    test = friedman_posthoc(table, control=control)
+    for method in table.columns[1:]:
+        p = test.p_corrected(method, control)
+        found[method]["p"] = "<.001" if p < 0.0005 else f"{p:.3f}".removeprefix("0")
     chosen = {measure: found[f"fused, {name}"] for measure, name in OPTIMIZED.items()}
     keys = ((measure, key) for measure in MEASURES for key in (measure, f"rank of {measure}"))
     return {"fused": {key: chosen[measure][key] for measure, key in keys}, **found}
@@ -52,11 +60,12 @@ def compare_labels(results: pd.DataFrame) -> dict[str, dict[str, str]]:
 
 def write_table(found: dict[str, dict[str, str]]) -> str:
     """Return a Markdown table with a row per method: scores and, in brackets, mean ranks; the first row in bold."""
-    lines = [["method", *MEASURES[:-1], "ranking precision"], ["---"] * (len(MEASURES) + 1)]
+    lines = [["method", *MEASURES[:-1], "ranking precision", "p, macro F1"], ["---"] * (len(MEASURES) + 2)]
     for method, shown in ROWS.items():
         if method in found:
             cells = [f"{found[method][measure]} ({found[method][f'rank of {measure}']})" for measure in MEASURES]
-            lines.append([shown, *(f"**{cell}**" if method == "fused" else cell for cell in cells)])
+            cells = [f"**{cell}**" for cell in cells] if method == "fused" else cells
+            lines.append([shown, *cells, found[method].get("p", "–")])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 WITHOUT_EXTRAS = """
 import importlib.abc, sys
 
-EXTRAS = {"dask", "distributed", "jinja2", "onnx", "polars", "pyarrow", "rich", "skl2onnx", "typer"}
+EXTRAS = {"dask", "distributed", "jinja2", "onnx", "polars", "pyarrow", "rich", "shap", "skl2onnx", "typer"}
 
 class Blocker(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
@@ -36,6 +36,9 @@ def test_the_first_lines_of_the_readme_run_without_any_extra(tmp_path):
 
 
 SENTENCES = {
+    "from fuselearn.diagnosis import explain; explain(None, None)": (
+        "explain needs shap, which is not installed: pip install 'fuselearn[explain]'."
+    ),
     "import fuselearn.lab": "fuselearn.lab needs jinja2, which is not installed: pip install 'fuselearn[lab]'.",
     "from fuselearn.scale import DaskEnsemble; DaskEnsemble(None).fit(None, None)": (
         "DaskEnsemble needs dask, which is not installed: pip install 'fuselearn[dask]'."

@@ -29,7 +29,9 @@ def draw_wrong_labels() -> Figure:
         summary = summarize(store)
     print(summary.pivot(index="method", columns=["dataset", "noise"], values="score").round(3).to_string())
     print(summary.groupby("method", sort=False)["fit_seconds"].mean().round(2).to_string())
-    return score_against_noise(summary.replace({"method": NAMES}), columns=3)
+    figure = score_against_noise(summary.replace({"method": NAMES}), columns=3)
+    figure.set_figheight(3.4)
+    return figure
 
 
 if __name__ == "__main__":

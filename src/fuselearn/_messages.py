@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 
 def show(value: Any) -> str:
     """Return the repr of a value without NumPy's type names, also in containers.
@@ -19,6 +17,8 @@ def show(value: Any) -> str:
     >>> show(np.int64(9)), show([np.float64(0.5), np.str_("a")])
     ('9', "[0.5, 'a']")
     """
+    import numpy as np  # not needed by the command line's help
+
     with np.printoptions(legacy="1.25"):
         return repr(value)
 

@@ -1,21 +1,21 @@
-"""Lines of progress during a fit."""
+"""Lines of progress during a fit, and a sign of long work on the command line."""
 
 from __future__ import annotations
 
+import io
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import Any, TypeVar
-
-import numpy as np
 
 from fuselearn._messages import format_seconds
 
 Member = TypeVar("Member")
 
 N_LINES = 10
-# A fit that is silent for longer prints a line at the next member.
+# Seconds after which long work prints a line.
 MOST_SILENCE = 30.0
 
 
@@ -85,31 +85,78 @@ class ProgressLines:
         if self.verbose and plan:
             print(f"[{self.name}] {plan}", flush=True)
         number = self.n_before
-        with self._lines_while_silent(lambda: number):
+
+        def watch() -> None:
+            if self.verbose and self._clock() - self._last >= MOST_SILENCE:
+                self._print(number, self._clock())
+
+        with calling(watch, lambda: self._last + MOST_SILENCE - self._clock()):
             for member in members:
                 yield member
                 number += 1
                 self.report(number, {})
 
-    @contextmanager
-    def _lines_while_silent(self, count: Callable[[], int]) -> Iterator[None]:
-        """Print a line from another thread after 30 seconds without one."""
-        ended = threading.Event()
 
-        def watch() -> None:
-            while not ended.wait(max(0.01, self._last + MOST_SILENCE - self._clock())):
-                if self._clock() - self._last >= MOST_SILENCE:
-                    self._print(count(), self._clock())
+@contextmanager
+def calling(function: Callable[[], None], wait: Callable[[], float]) -> Iterator[None]:
+    """Call a function from another thread, each time after so many seconds, until the block ends."""
+    has_ended = threading.Event()
 
-        watcher = threading.Thread(target=watch, daemon=True)
-        if self.verbose:
-            watcher.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            if self.verbose:
-                watcher.join()
+    def call() -> None:
+        while not has_ended.wait(max(0.01, wait())):
+            function()
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+
+
+@contextmanager
+def working(text: str) -> Iterator[Callable[[str], None]]:
+    """Show a text while work is under way: at once in a terminal, else in lines. The yielded function changes it."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.markup import escape
+
+        with Console(stderr=True).status(escape(text)) as status:
+            yield lambda said: status.update(escape(said))
+        return
+    start, latest = time.monotonic(), [text]
+
+    def print_line() -> None:
+        print(f"{latest[0]} ({format_seconds(time.monotonic() - start)} so far)", file=sys.stderr, flush=True)
+
+    with calling(print_line, lambda: MOST_SILENCE):
+        yield lambda said: latest.__setitem__(0, said)
+
+
+@contextmanager
+def fitting(model: Any, text: str) -> Iterator[None]:
+    """Show how far the fit of a model is: what it prints with ``verbose``, unless the user asked for these lines."""
+    with ExitStack() as stack:
+        tell = stack.enter_context(working(text))
+        if model.get_params(deep=False).get("verbose") == 0:
+            stack.enter_context(redirect_stdout(_Lines(tell)))
+            stack.callback(model.set_params, verbose=0)
+            model.set_params(verbose=2)
+        yield
+
+
+class _Lines(io.StringIO):
+    """Passes on each line that is written."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def write(self, text: str) -> int:
+        if text.strip():
+            self._tell(text.strip())
+        return len(text)
 
 
 def make_reporter(
@@ -128,6 +175,8 @@ def make_reporter(
     n_before : int
         Number of members of the previous fit.
     """
+    import numpy as np  # not needed by the command line's help
+
     progress = ProgressLines(type(estimator).__name__, estimator.verbose, n_members, n_before)
 
     def report(number: int, model: Any, **facts: float) -> bool:

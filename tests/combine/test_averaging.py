@@ -1,7 +1,6 @@
 """Averages of regressors, and weights of members by performance: by hand, against scikit-learn and SciPy."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import trim_mean
 from sklearn.base import clone
@@ -162,15 +161,6 @@ class TestBadInput:
         with pytest.raises(ValueError, match="estimators: 'odd' must be a regressor"):
             AveragingRegressor([("odd", LogisticRegression())]).fit(self.X, self.y)
 
-    def test_frames_and_columns(self):
-        frame = pd.DataFrame(self.X, columns=list("abcdefghij"))
-        model = AveragingRegressor([("few", LinearRegression(), ["c", "i"]), ("all", Ridge())]).fit(frame, self.y)
-        expected = (
-            LinearRegression().fit(self.X[:, [2, 8]], self.y).predict(self.X[:, [2, 8]])
-            + Ridge().fit(self.X, self.y).predict(self.X)
-        ) / 2
-        np.testing.assert_allclose(model.predict(frame), expected)
-
 
 ALL = np.array([True, True, True])
 
@@ -187,10 +177,6 @@ class TestGivenWeights:
     def test_must_not_be_zero_for_all_members_that_are_left(self):
         with pytest.raises(ValueError, match="weights are all zero"):
             check_member_weights([0, 1, 0], np.array([True, False, True]))
-
-    def test_have_one_name_only(self):
-        with pytest.raises(ValueError, match="weights must be 'performance', not 'equal'"):
-            check_member_weights("equal", ALL)
 
 
 class TestAccuracy:

@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, load_wine
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import LinearSVC
 
 from fuselearn import BaggedClassifier, BaggedRegressor, CARTClassifier
 
@@ -40,11 +37,6 @@ class TestVotes:
 
     def test_the_default_tree_is_pruned_as_rpart_prunes(self, trees):
         assert trees.estimators_[0].complexity == 0.01
-
-    def test_trees_have_a_split_if_any_sample_allows_one(self):
-        rare = np.repeat([0.0, 1.0], [94, 6])[:, None]
-        model = BaggedClassifier(CARTClassifier(min_samples_leaf=6), 20, random_state=0).fit(rare, rare.ravel())
-        assert all(tree.get_n_leaves() == 2 for tree in model.estimators_)
 
 
 class TestOutOfBag:
@@ -180,24 +172,6 @@ class TestSubspaces:
             assert [len(features) for features in model.estimators_features_] == [n_features] * 2
 
 
-@pytest.mark.parametrize("vote", ["class", "probability"])
-@pytest.mark.parametrize(
-    "estimator", [GaussianNB(), KNeighborsClassifier(), LinearSVC()], ids=lambda e: type(e).__name__
-)
-def test_any_classifier_will_do(estimator, vote):
-    iris = load_iris()
-    labels = iris.target_names[iris.target]
-    model = BaggedClassifier(estimator, n_estimators=4, vote=vote, random_state=0).fit(iris.data, labels)
-    assert model.score(iris.data, labels) > 0.9
-    np.testing.assert_allclose(model.predict_proba(iris.data).sum(axis=1), 1.0)
-
-
-def test_samples_without_a_rare_class():
-    rows = np.arange(30.0)[:, None]
-    model = BaggedClassifier(LogisticRegression(), 5, random_state=0).fit(rows, rows.ravel() == 0)
-    assert model.predict_proba(rows).shape == (30, 2)
-
-
 def test_stages_of_regression_are_ensembles_of_fewer_members():
     settings = {"max_features": 0.5, "random_state": 0}
     stages = list(BaggedRegressor(n_estimators=4, **settings).fit(X, X[:, 0]).staged_predict(X))
@@ -208,11 +182,6 @@ def test_stages_of_regression_are_ensembles_of_fewer_members():
 
 
 class TestOutOfBagScores:
-    def test_any_metric(self):
-        model = BaggedClassifier(n_estimators=60, oob_score=balanced_accuracy_score, random_state=0).fit(X, y)
-        assert not np.isnan(model.oob_decision_function_).any()
-        assert model.oob_score_ == balanced_accuracy_score(y, model.oob_prediction_)
-
     def test_metrics_get_the_labels_of_the_user(self):
         def share_of_barolo(y_true, y_pred):
             return np.mean(y_pred == "barolo")

@@ -9,9 +9,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -28,6 +30,36 @@ TREE = CARTClassifier(min_samples_split=5)
 ENSEMBLES = [KFHEClassifier, SAMMEClassifier, BaggedClassifier]
 every_ensemble = pytest.mark.parametrize("make", ENSEMBLES)
 bases = pytest.mark.parametrize("base", [None, GaussianNB()], ids=["tree", "bayes"])
+
+
+class TestBaseLearners:
+    """Classifiers that take no weights, have no probabilities, or are several steps."""
+
+    @pytest.mark.parametrize("vote", ["class", "probability"])
+    @pytest.mark.parametrize(
+        "base", [KNeighborsClassifier(), RidgeClassifier(), make_pipeline(StandardScaler(), LogisticRegression())]
+    )
+    @every_ensemble
+    def test_any_classifier_will_do(self, make, base, vote):
+        votes = {} if make is SAMMEClassifier else {"vote": vote}
+        labels = np.array(["setosa", "versicolor", "virginica"])[y]
+        model = make(base, n_estimators=3, random_state=0, **votes).fit(X, labels)
+        assert model.score(X, labels) > 0.8
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+        assert all(type(fitted) is type(base) for fitted in model.estimators_)
+
+    @every_ensemble
+    def test_samples_without_a_rare_class(self, make):
+        rows = np.arange(30.0)[:, None]
+        model = make(LogisticRegression(), 5, random_state=0).fit(rows, rows.ravel() == 0)
+        assert model.predict_proba(rows).shape == (30, 2)
+
+    @pytest.mark.parametrize("make", [SAMMEClassifier, BaggedClassifier])
+    def test_trees_have_a_split_if_any_sample_allows_one(self, make):
+        """Half of the samples have fewer than six of the rare class, too few to make a leaf of."""
+        rare = np.repeat([0.0, 1.0], [94, 6])[:, None]
+        model = make(CARTClassifier(min_samples_leaf=6), 20, random_state=0).fit(rare, rare.ravel())
+        assert all(tree.get_n_leaves() == 2 for tree in model.estimators_)
 
 
 class TestImportances:
@@ -128,12 +160,6 @@ class TestOutOfBag:
         model = make(n_estimators=30, oob_score=balanced_accuracy_score, random_state=0).fit(X, noisy)
         covered = ~np.isnan(model.oob_decision_function_[:, 0])
         assert model.oob_score_ == balanced_accuracy_score(noisy[covered], model.oob_prediction_[covered])
-
-    @every_ensemble
-    def test_what_is_no_metric_is_refused(self, make):
-        for oob_score in ("accuracy", 3, [balanced_accuracy_score]):
-            with pytest.raises(TypeError, match=r"oob_score must be True, False or a metric"):
-                make(n_estimators=3, oob_score=oob_score).fit(X, noisy)
 
     @every_ensemble
     def test_it_changes_nothing_else(self, make):

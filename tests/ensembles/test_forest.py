@@ -39,10 +39,10 @@ def test_a_forest_by_majority_vote():
 @pytest.mark.parametrize(
     "make",
     [
-        partial(ForestClassifier, min_samples_leaf=8),
+        partial(ForestClassifier, min_samples_leaf=8, n_jobs=2),
         partial(ForestClassifier, splitter="random", vote="class"),
         partial(BaggedClassifier, max_features=0.5),
-        partial(BaggedClassifier, GaussianNB(), vote="probability", n_jobs=2),
+        partial(BaggedClassifier, GaussianNB(), vote="probability"),
     ],
 )
 def test_stages_are_ensembles_of_fewer_members(make):

@@ -7,13 +7,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn._core import draw_covering_counts
@@ -324,32 +319,6 @@ class TestResets:
 class TestBaseLearners:
     iris = load_iris()
     X, labels = iris.data, iris.target_names[iris.target]
-
-    @pytest.mark.parametrize("vote", ["class", "probability"])
-    @pytest.mark.parametrize(
-        "estimator",
-        [
-            LogisticRegression(solver="newton-cholesky"),
-            make_pipeline(StandardScaler(), LogisticRegression()),
-            GaussianNB(),
-            KNeighborsClassifier(),
-            RidgeClassifier(),
-            LinearSVC(),
-            DecisionTreeClassifier(max_depth=2, class_weight={"setosa": 1, "versicolor": 2, "virginica": 3}),
-            CARTClassifier(max_depth=2),
-        ],
-        ids=lambda e: type(e).__name__,
-    )
-    def test_any_classifier_will_do(self, estimator, vote):
-        model = KFHEClassifier(estimator, n_estimators=3, vote=vote, random_state=0).fit(self.X, self.labels)
-        assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
-        assert model.score(self.X, self.labels) > 0.8
-        probabilities = model.predict_proba(self.X)
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-        *_, last = model.staged_predict_proba(self.X)
-        np.testing.assert_allclose(last, probabilities, atol=1e-12)
-        assert all(type(fitted) is type(estimator) for fitted in model.estimators_)
-        assert not hasattr(estimator, "classes_")
 
     @pytest.mark.parametrize(
         ("estimators", "error", "message"),

@@ -2,12 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from fuselearn import CARTClassifier, SAMMEClassifier
 from fuselearn._core import draw_covering_counts
@@ -160,41 +154,7 @@ class TestTies:
         assert [stage.tolist() for stage in model.staged_predict([[20.0]])] == [["a"], [winner]]
 
 
-def test_a_tree_without_a_split_is_grown_again():
-    # Half of the samples have fewer than six rows of the rare class, too few to make a leaf of.
-    X = np.repeat([0.0, 1.0], [94, 6])[:, None]
-    y = np.repeat([0, 1], [94, 6])
-    tree = CARTClassifier(min_samples_leaf=6)
-    model = SAMMEClassifier(tree, 20, random_state=0).fit(X, y)
-    assert all(fitted.get_n_leaves() == 2 for fitted in model.estimators_)
-
-
 def test_what_has_no_split_at_all_is_not_tried_for_ever():
     model = SAMMEClassifier(n_estimators=2, random_state=0).fit(np.zeros((30, 1)), np.arange(30) % 2)
     assert [tree.get_n_leaves() for tree in model.estimators_] == [1, 1]
     assert model.predict_proba(np.zeros((1, 1))).shape == (1, 2)
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        make_pipeline(StandardScaler(), LogisticRegression()),
-        GaussianNB(),
-        KNeighborsClassifier(),
-        RidgeClassifier(),
-    ],
-    ids=lambda e: type(e).__name__,
-)
-def test_any_classifier_will_do(estimator):
-    iris = load_iris()
-    labels = iris.target_names[iris.target]
-    model = SAMMEClassifier(estimator, n_estimators=3, random_state=0).fit(iris.data, labels)
-    assert model.score(iris.data, labels) > 0.8
-    np.testing.assert_allclose(model.predict_proba(iris.data).sum(axis=1), 1.0)
-
-
-def test_samples_without_a_rare_class():
-    X = np.arange(30.0)[:, None]
-    y = (X[:, 0] == 0).astype(int)
-    model = SAMMEClassifier(LogisticRegression(), 5, random_state=0).fit(X, y)
-    assert model.predict_proba(X).shape == (30, 2)

@@ -9,7 +9,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-import fuselearn
 from fuselearn import BaggedClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
 from fuselearn.combine import ErrorCorrectingCodeClassifier
 from fuselearn.learners.svm import SVMLearner
@@ -98,11 +97,3 @@ def test_output_codes():
     other = ErrorCorrectingCodeClassifier(GaussianNB(), random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.code_book_, other.code_book_)
     assert model.score(X, y) > 0.97
-
-
-def test_a_file_keeps_the_machine(tmp_path):
-    model = SVMClassifier(random_state=0).fit(X, y)
-    fuselearn.save(model, tmp_path / "wine.fuse")
-    loaded = fuselearn.load(tmp_path / "wine.fuse")
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))

@@ -121,16 +121,6 @@ def test_class_weights_mean_the_labels_of_the_user(counts):
     assert set(CLASSES[bind(heavy).train(counts, 0).votes()]) >= {"versicolor"}
 
 
-def test_a_model_without_its_training_data_answers_for_passed_rows_only(counts):
-    problem = bind(GaussianNB())
-    model = problem.train(counts, 0)
-    votes = model.votes()
-    problem.learner.release()
-    np.testing.assert_array_equal(model.votes(X), votes)
-    with pytest.raises(RuntimeError, match="training data"):
-        model.scores()
-
-
 def test_regrouped_classes_are_0_and_1(counts):
     model = replace_target(bind(GaussianNB()), np.array([1, 0, 1], dtype=np.int8)).train(counts, 0)
     drawn = counts > 0

@@ -4,14 +4,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn._core import draw_counts
 from fuselearn.learners import bind, label_target
@@ -64,12 +62,6 @@ def test_classifiers_without_probabilities_vote():
     block = bind(LinearSVC(), X).train(label_target(Y), COUNTS, 0)
     expected = LinearSVC(random_state=0).fit(X[DRAWN], Y[DRAWN, 0], sample_weight=COUNTS[DRAWN]).predict(NEW)
     np.testing.assert_array_equal(block.scores(NEW)[:, 0], expected)
-
-
-def test_labels_that_are_constant_on_the_drawn_rows():
-    labels = np.column_stack([~DRAWN, DRAWN, np.zeros(60), np.ones(60)]).astype(np.int8)
-    block = bind(LogisticRegression(), X).train(label_target(labels), COUNTS, 0)
-    np.testing.assert_array_equal(block.scores(NEW), np.tile([0.0, 1.0, 0.0, 1.0], (20, 1)))
 
 
 class Shapes(ClassifierMixin, BaseEstimator):
@@ -128,34 +120,3 @@ def test_appended_labels_are_features_like_others():
     other = 1 - Y[:, :1]
     np.testing.assert_array_equal(block.scores(appended=other), block.scores(X, appended=other))
     assert (block.scores() != block.scores(appended=other)).any()
-
-
-def test_some_rows_have_the_probabilities_that_they_have_among_all():
-    some, extra = np.array([7, 3, 11]), rng.integers(0, 2, (20, 2))
-    block = bind(GaussianNB(), X).extend(Y).train(label_target(Y), COUNTS, 0)
-    np.testing.assert_array_equal(block.scores(only=some), block.scores()[some])
-    np.testing.assert_array_equal(
-        block.scores(NEW, appended=extra[some], only=some), block.scores(NEW, appended=extra)[some]
-    )
-
-
-def test_seeds_and_jobs():
-    def train(seed, n_threads=1, labels=Y):
-        learner = bind(DecisionTreeClassifier(max_features=1), X, n_threads)
-        return learner.train(label_target(labels), COUNTS, seed).scores(NEW)
-
-    np.testing.assert_array_equal(train(1), train(1))
-    with parallel_config("threading"):  # processes take seconds to start
-        np.testing.assert_array_equal(train(1), train(1, n_threads=2))
-    np.testing.assert_array_equal(train(1), train(1, labels=Y[:, ::-1])[:, ::-1])
-    assert (train(1) != train(2)).any()
-
-
-def test_blocks_without_training_data_answer_for_passed_rows_only():
-    learner = bind(GaussianNB(), X)
-    block = learner.train(label_target(Y), COUNTS, 0)
-    expected = block.scores(NEW)
-    learner.release()
-    np.testing.assert_array_equal(block.scores(learner.prepare(NEW)), expected)
-    with pytest.raises(RuntimeError, match="training data"):
-        block.scores()

@@ -32,18 +32,6 @@ def test_each_label_gets_the_tree_that_it_would_get_alone(learner):
     np.testing.assert_array_equal(block.scores(learner.prepare(NEW)), expected)
 
 
-def test_bound_rows_and_passed_rows_get_the_same_answers(learner):
-    block = learner.train(label_target(Y), COUNTS, 0)
-    np.testing.assert_array_equal(block.scores(), block.scores(learner.prepare(X)))
-
-
-def test_some_rows_get_the_answers_that_they_get_among_all(learner):
-    only = np.array([7, 3, 30])
-    block = learner.train(label_target(Y), COUNTS, 0)
-    np.testing.assert_array_equal(block.scores(only=only), block.scores()[only])
-    np.testing.assert_array_equal(block.scores(NEW, only=only), block.scores(NEW)[only])
-
-
 def test_appended_labels_are_features_like_others(learner):
     extended = learner.extend(Y[:, :1]).extend(Y[:, 1:2])
     block = extended.train(label_target(Y[:, 2:]), COUNTS, 0)
@@ -52,44 +40,10 @@ def test_appended_labels_are_features_like_others(learner):
     np.testing.assert_array_equal(block.scores(learner.prepare(NEW), appended=extra)[:, 0], expected)
 
 
-def test_bound_rows_may_get_other_labels_appended(learner):
-    block = learner.extend(Y[:, :2]).train(label_target(Y[:, 2:]), COUNTS, 0)
-    rows = learner.prepare(X)
-    np.testing.assert_array_equal(block.scores(), block.scores(rows, appended=Y[:, :2]))
-    other = 1 - Y[:, :2]
-    np.testing.assert_array_equal(block.scores(appended=other), block.scores(rows, appended=other))
-
-
 def test_a_tree_on_appended_labels_alone(learner):
     block = learner.extend(Y[:, :1]).train(label_target(Y[:, :1]), COUNTS, 0)
     np.testing.assert_array_equal(block.scores(), Y[:, :1])
     np.testing.assert_array_equal(block.scores(appended=1 - Y[:, :1]), 1 - Y[:, :1])
-
-
-def test_chosen_columns_in_rows_with_all_columns(learner):
-    features = np.array([1, 3])
-    block = learner.restrict(features).train(label_target(Y), COUNTS, 0)
-    expected = np.column_stack([reference(X[:, features], y, COUNTS, NEW[:, features]) for y in Y.T])
-    np.testing.assert_array_equal(block.scores(learner.prepare(NEW)), expected)
-    np.testing.assert_array_equal(block.scores(), block.scores(X))
-
-
-def test_chosen_columns_and_appended_labels(learner):
-    features, extra = np.array([0, 2]), rng.integers(0, 2, (40, 1))
-    block = learner.restrict(features).extend(Y[:, :1]).train(label_target(Y[:, 1:]), COUNTS, 0)
-    table, rows = np.hstack([X[:, features], Y[:, :1]]), np.hstack([NEW[:, features], extra])
-    expected = np.column_stack([reference(table, y, COUNTS, rows) for y in Y[:, 1:].T])
-    np.testing.assert_array_equal(block.scores(NEW, appended=extra), expected)
-    np.testing.assert_array_equal(block.scores(), block.scores(X, appended=Y[:, :1]))
-
-
-def test_labels_that_are_constant_on_the_drawn_rows(learner):
-    counts = np.zeros(90, dtype=np.int32)
-    counts[:4] = 2
-    labels = np.zeros((90, 2), dtype=np.int8)
-    labels[4:, 0] = labels[:4, 1] = 1
-    probabilities = learner.train(label_target(labels), counts, 0).scores()
-    np.testing.assert_array_equal(probabilities, np.tile([0.0, 1.0], (90, 1)))
 
 
 def test_weights_take_the_place_of_counts(learner):
@@ -105,12 +59,6 @@ def test_threads_do_not_matter():
     tree = CARTClassifier(max_features="sqrt", max_depth=5)
     alone, together = (bind(tree, large, n).train(label_target(labels), ones, 7).scores() for n in (1, 2))
     np.testing.assert_array_equal(alone, together)
-
-
-def test_the_order_of_the_labels_does_not_matter():
-    learner = bind(CARTClassifier(max_features=1), X)
-    straight, turned = (learner.train(label_target(labels), COUNTS, 3).scores() for labels in (Y, Y[:, ::-1]))
-    np.testing.assert_array_equal(straight, turned[:, ::-1])
 
 
 def test_categories_and_gaps_of_frames():
@@ -129,36 +77,3 @@ def test_sparse_tables_are_made_dense(learner):
     block = learner.train(label_target(Y), COUNTS, 0)
     np.testing.assert_array_equal(block.scores(), expected)
     np.testing.assert_array_equal(block.scores(learner.prepare(sparse.csr_array(thin))), expected)
-
-
-def test_blocks_without_training_data_answer_for_passed_rows_only():
-    learner = bind(TREE, X)
-    block = learner.train(label_target(Y), COUNTS, 0)
-    expected = block.scores(NEW)
-    learner.release()
-    np.testing.assert_array_equal(block.scores(learner.prepare(NEW)), expected)
-    with pytest.raises(RuntimeError, match="training data"):
-        block.scores()
-
-
-def test_some_rows_have_the_probabilities_that_they_have_among_all(learner):
-    some, extra = np.array([7, 3, 21]), rng.integers(0, 2, (40, 2))
-    block = learner.train(label_target(Y), COUNTS, 0)
-    np.testing.assert_array_equal(block.scores(only=some), block.scores()[some])
-    np.testing.assert_array_equal(block.scores(NEW, only=some), block.scores(NEW)[some])
-    block = learner.extend(Y[:, :2]).train(label_target(Y[:, 2:]), COUNTS, 0)
-    np.testing.assert_array_equal(block.scores(only=some), block.scores()[some])
-    np.testing.assert_array_equal(
-        block.scores(NEW, appended=extra[some], only=some), block.scores(NEW, appended=extra)[some]
-    )
-
-
-def test_bad_input(learner):
-    with pytest.raises(ValueError, match="Input X contains infinity"):
-        learner.prepare(np.array([[0.0, 1.0, np.inf, 2.0]]))
-    with pytest.raises(ValueError, match="No sample was drawn"):
-        learner.train(label_target(Y), np.zeros(90, dtype=np.int32), 0)
-    with pytest.raises(ValueError, match="90 samples"):
-        learner.train(label_target(Y[:4]), COUNTS, 0)
-    with pytest.raises(ValueError, match="min_samples_split"):
-        bind(CARTClassifier(min_samples_split=1), X)

@@ -80,19 +80,6 @@ def test_rows_left_out_get_probabilities_from_those_who_have_not_seen_them(learn
     assert learner.with_params(probability="sign")._train_labels(Y, COUNTS, 0)[1] is None
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_prediction_of_new_rows_needs_no_gram_matrix(kernel):
-    learner = bound(X)
-    block = train(learner, Y, COUNTS, kernel=kernel)
-    before = block.scores()
-    learner.release()
-    np.testing.assert_allclose(block.scores(learner.prepare(X)), before, atol=1e-6)
-    with pytest.raises(RuntimeError, match="training data"):
-        block.scores()
-    with pytest.raises(RuntimeError, match="training data"):
-        train(learner, Y, COUNTS)
-
-
 @pytest.mark.parametrize("scaling", ["standard", "minmax", None])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_sparse_equals_dense(scaling, kernel):
@@ -109,15 +96,6 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     monkeypatch.setattr(svm, "SAMPLES_FOR_THREADS", 1)
     one, two = (train(bound(X, n_threads), Y, COUNTS, seed=3).scores() for n_threads in (1, 2))
     np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_some_rows_have_the_probabilities_that_they_have_among_all(learner, kernel):
-    block = train(learner, Y, COUNTS, kernel=kernel)
-    prepared = learner.prepare(NEW)
-    rows = np.array([7, 3, 21])
-    np.testing.assert_array_equal(block.scores(prepared, only=rows), block.scores(prepared)[rows])
-    np.testing.assert_array_equal(block.scores(only=rows), block.scores()[rows])
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

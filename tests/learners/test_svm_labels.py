@@ -25,23 +25,6 @@ def learner():
     return bind(SVMClassifier(), X)
 
 
-@kernels
-def test_appended_labels_are_features_like_others(kernel):
-    learner = bind(SVMClassifier(scaling=None), X)
-    extended = learner.extend(Y[:, :1]).extend(Y[:, 1:2])
-    block = extended.with_params(kernel=kernel, **FAST).train(label_target(Y[:, 2:]), COUNTS, 0)
-    wide = bind(SVMClassifier(scaling=None), np.hstack([X, Y[:, :2]]))
-    other = wide.with_params(kernel=kernel, **FAST).train(label_target(Y[:, 2:]), COUNTS, 0)
-    np.testing.assert_allclose(block.scores(), other.scores(), atol=1e-3)
-
-    extra = rng.integers(0, 2, (20, 2))
-    expected = other.scores(wide.prepare(np.hstack([NEW, extra])))
-    rows = learner.prepare(NEW)
-    np.testing.assert_allclose(block.scores(rows, appended=extra), expected, atol=1e-3)
-    some = np.array([7, 3])
-    np.testing.assert_allclose(block.scores(rows, appended=extra[some], only=some), expected[some], atol=1e-3)
-
-
 def test_standardised_tables_get_labels_as_minus_one_and_one():
     standard = X / X.std(axis=0)
     given = bind(SVMClassifier(scaling=None), np.hstack([standard, 2 * Y[:, :1] - 1]))
@@ -51,41 +34,6 @@ def test_standardised_tables_get_labels_as_minus_one_and_one():
     np.testing.assert_allclose(actual, expected, atol=1e-3)
 
 
-def test_bound_rows_may_get_other_labels_appended(learner):
-    block = learner.extend(Y[:, :2]).with_params(**FAST).train(label_target(Y[:, 2:]), COUNTS, 0)
-    other = 1 - Y[:, :2]
-    from_rows = block.scores(learner.prepare(X), appended=other)
-    np.testing.assert_allclose(block.scores(appended=other), from_rows, atol=1e-5)
-    assert abs(block.scores() - from_rows).max() > 0.01
-
-
-@kernels
-def test_chosen_columns_and_appended_labels(learner, kernel):
-    features, extra = np.array([3, 1]), rng.integers(0, 2, (20, 1))
-    chosen = learner.restrict(features)
-    block = chosen.extend(Y[:, :1]).with_params(kernel=kernel, **FAST).train(label_target(Y[:, 1:]), COUNTS, 0)
-    narrow = bind(SVMClassifier(), X[:, features])
-    other = narrow.extend(Y[:, :1]).with_params(kernel=kernel, **FAST).train(label_target(Y[:, 1:]), COUNTS, 0)
-    expected = other.scores(narrow.prepare(NEW[:, features]), appended=extra)
-    for rows in (chosen.prepare(NEW), chosen.adapt(learner.prepare(NEW))):
-        np.testing.assert_array_equal(block.scores(rows, appended=extra), expected)
-    prepared = learner.prepare(NEW)
-    assert learner.adapt(prepared) is prepared
-
-
-def test_labels_that_are_constant_on_the_drawn_rows(learner):
-    labels = np.column_stack([COUNTS == 0, COUNTS > 0]).astype(np.int8)
-    np.testing.assert_array_equal(learner.train(label_target(labels), COUNTS, 0).scores(), np.tile([0.0, 1.0], (70, 1)))
-
-
-def test_weights_are_costs(learner):
-    weights = COUNTS * 0.5
-    drawn = (COUNTS > 0).astype(np.int32)
-    weighted = learner.with_params(C=2.0, probability="logistic").train(label_target(Y), drawn, 0, weights=weights)
-    counted = learner.with_params(C=1.0, probability="logistic").train(label_target(Y), COUNTS, 0)
-    np.testing.assert_allclose(weighted.scores(), counted.scores(), atol=1e-3)
-
-
 def test_only_rows_drawn_count_whatever_their_weights(learner):
     drawn = (np.arange(70) < 35).astype(np.int32)
     with_all, with_some = (
@@ -93,22 +41,6 @@ def test_only_rows_drawn_count_whatever_their_weights(learner):
         for weights in (np.full(70, 0.5), 0.5 * drawn)
     )
     np.testing.assert_array_equal(with_all, with_some)
-
-
-@kernels
-def test_without_gram_matrices_blocks_answer_for_passed_rows_only(kernel):
-    learner = bind(SVMClassifier(), X)
-    extended = learner.extend(Y[:, :1])
-    blocks = [one.with_params(kernel=kernel).train(label_target(Y[:, 1:]), COUNTS, 0) for one in (learner, extended)]
-    rows = learner.prepare(NEW)
-    extra = rng.integers(0, 2, (20, 1))
-    expected = [block.scores(rows, appended=extra) for block in blocks]
-    learner.release()
-    rows = learner.prepare(NEW)
-    for block, before in zip(blocks, expected, strict=True):
-        np.testing.assert_array_equal(block.scores(rows, appended=extra), before)
-        with pytest.raises(RuntimeError, match="training data"):
-            block.scores()
 
 
 @libraries

@@ -44,14 +44,6 @@ def counts():
     return np.random.default_rng(0).poisson(1, len(X)).astype(np.int32)
 
 
-def test_bound_rows_and_passed_rows_get_the_same_answers(problem, counts):
-    model = problem.train(counts, 1)
-    np.testing.assert_array_equal(model.scores(), model.scores(X))
-    np.testing.assert_array_equal(model.votes(), model.votes(X))
-    np.testing.assert_array_equal(model.votes(), model.scores().argmax(axis=1))
-    np.testing.assert_allclose(model.scores().sum(axis=1), 1.0)
-
-
 def test_scores_are_the_class_shares_of_the_drawn_rows(problem, counts):
     model = problem.train(counts, 1)
     scores = model.scores()
@@ -90,26 +82,6 @@ def test_small_tables_of_any_kind_give_the_trees_of_the_engine(seed, n_rows, has
         np.testing.assert_array_equal(getattr(model.tree, name), getattr(tree, name))
     np.testing.assert_array_equal(model.votes(), tree.vote(problem.learner.columns))
     np.testing.assert_array_equal(model.votes(table), model.votes())
-
-
-def test_classes_in_two_groups_are_another_target_on_the_same_table(problem, counts):
-    problem.train(counts, 1)
-    groups = np.array([0, 1, 0], dtype=np.int8)
-    grouped = replace_target(problem, groups).train(counts, 1)
-    fresh = bind(X, NUMERIC, groups[y].astype(np.int32), 2).train(counts, 1)
-    np.testing.assert_array_equal(grouped.tree.values, fresh.tree.values)
-    np.testing.assert_array_equal(grouped.votes(), fresh.votes())
-
-
-def test_a_model_without_its_training_data_answers_for_passed_rows_only(counts):
-    problem = bind(X, NUMERIC, y.astype(np.int32), 3)
-    model = problem.train(counts, 1)
-    votes = model.votes()
-    problem.learner.release()
-    np.testing.assert_array_equal(model.votes(X), votes)
-    for method in (model.scores, model.votes):
-        with pytest.raises(RuntimeError, match="training data"):
-            method()
 
 
 def test_only_the_chosen_columns_are_used(problem, counts):

@@ -319,11 +319,6 @@ class TestParameters:
         with pytest.raises(TypeError, match="PCTForestClassifier is a multi-label classifier, which KFHEMultilabel"):
             relevance(estimator=multilabel.PCTForestClassifier(2)).fit(*labelled)
 
-    def test_jobs_are_counted(self, labelled):
-        for n_jobs in ["all", 0, 1.5, True]:
-            with pytest.raises((ValueError, TypeError), match="n_jobs must"):
-                relevance(n_jobs=n_jobs).fit(*labelled)
-
     @pytest.mark.parametrize("make", REDUCTIONS)
     def test_settings_of_machines_are_checked_before_the_data_is_read(self, make):
         for setting in BAD_SETTINGS:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
-from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn._core import draw_counts
@@ -99,30 +98,6 @@ def test_if_every_member_has_seen_all_samples_folds_are_left_out(labelled, make)
     problem = model._bind_again(X[:20], Y[:20].astype(np.int8), None)
     scores = model._hold_out(problem, model._fold_seed_)
     assert model.rule_.threshold_ == CardinalityThreshold().fit(scores, Y[:20]).threshold_
-
-
-@both
-def test_weights_are_chances_to_be_drawn(labelled, make):
-    X, Y = labelled
-    inside = np.arange(80) < 40
-    weighted = small(make).fit(X, Y, np.where(inside, 2.5, 0.0))
-    opposite = np.where(inside[:, None], Y, 1 - Y)  # rows without weight may say what they like
-    np.testing.assert_array_equal(
-        weighted.predict_proba(X), small(make).fit(X, opposite, np.where(inside, 2.5, 0.0)).predict_proba(X)
-    )
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [pytest.param(DecisionTreeClassifier(max_features=2), marks=pytest.mark.slow), TREE, LOGISTIC],
-)
-@both
-def test_jobs_do_not_matter(labelled, make, estimator):
-    X, Y = labelled
-    settings = {"estimator": estimator, "max_features": 3, "decision": "per_label"}
-    alone, together = (small(make, n_jobs=n, **settings).fit(X, Y) for n in (None, 2))
-    np.testing.assert_array_equal(alone.predict_proba(X), together.predict_proba(X))
-    np.testing.assert_array_equal(alone.predict(X), together.predict(X))
 
 
 @pytest.mark.parametrize("estimator", [LOGISTIC, GaussianNB()], ids=str)

@@ -86,7 +86,7 @@ def printed_table_7(noise):
 )
 def test_table_7_of_the_kfhe_paper(noise, adaboost, bagging):
     """The authors' R package compares floating point numbers as they are, so do we here."""
-    result = aligned_posthoc(kfhe_scores(noise), control="KFHE", correction=None, tie_tolerance=0)
+    result = aligned_posthoc(kfhe_scores(noise), control="KFHE", tie_tolerance=0)
     p = result.pairs.set_index("versus")["p_value"]
     assert p["AdaBoost"] == pytest.approx(adaboost, abs=5e-5)
     assert p["Bagging"] == pytest.approx(bagging, abs=5e-5)
@@ -111,7 +111,7 @@ def test_table_7_comes_out_of_means_that_print_as_published(noise):
     for _ in range(40):
         unrounded = scores + rng.uniform(-4.9e-5, 4.9e-5, scores.shape)
         assert (unrounded.round(4) == scores).all(axis=None)
-        result = aligned_posthoc(unrounded, control="KFHE", correction=None)
+        result = aligned_posthoc(unrounded, control="KFHE")
         found.add(tuple(as_the_paper_prints(p) for p in result.pairs["p_value"]))
     assert tuple(printed_table_7(noise)) in found
 

@@ -10,7 +10,6 @@ import pytest
 from joblib import hash as digest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import BaggedClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.scale import DiskEnsemble, disk_session, sources, table
@@ -110,16 +109,6 @@ def test_a_folder_that_does_not_exist_gets_a_sentence(samples, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=r"directory must be an existing folder or None, not ('missing'|3)\."):
         DiskEnsemble(KFHE, directory=directory).fit(*samples)
-
-
-@parametrize_with_checks(
-    [DiskEnsemble(ForestClassifier(3, sampling="poisson", random_state=0))],
-    expected_failed_checks=lambda model: {
-        "check_sample_weight_equivalence_on_dense_data": "a sample drawn by its weight is not drawn as its copies are"
-    },
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 def test_levels_of_many_bins_are_counted_in_rounds(samples, monkeypatch):

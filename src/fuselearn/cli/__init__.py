@@ -5,7 +5,6 @@
   export, and `scoring` the scores of predictions; `inspecting`: info and audit.
 - `tables`: the options for reading tables, and notes about their columns.
 - `guarding`: messages and exit codes instead of tracebacks, and checks of output files.
-- `progress`: progress of long work.
 """
 
 from fuselearn._extras import require

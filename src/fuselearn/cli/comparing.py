@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn._progress import working
 from fuselearn.cli import tables
 from fuselearn.cli.guarding import FAILED, REPORT, SUMMARY, Force, check_output, leave, sentences
-from fuselearn.cli.progress import working
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn._progress import working
 from fuselearn.cli import tables
 from fuselearn.cli.comparing import spell
 from fuselearn.cli.guarding import (
@@ -23,7 +24,6 @@ from fuselearn.cli.guarding import (
     leave,
     sentences,
 )
-from fuselearn.cli.progress import working
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,8 @@ import pyarrow as pa
 import typer
 from pyarrow.parquet import ParquetFile, read_metadata
 
+from fuselearn._progress import fitting
 from fuselearn.cli import tables
-from fuselearn.cli.progress import fitting
 from fuselearn.datasets import Dataset, TableCleaner
 from fuselearn.datasets.cleaning import convert
 from fuselearn.datasets.dataset import require_columns

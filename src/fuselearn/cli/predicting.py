@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn._progress import working
 from fuselearn.cli import tables
 from fuselearn.cli.guarding import (
     ONNX,
@@ -21,7 +22,6 @@ from fuselearn.cli.guarding import (
     prediction_columns,
     sentences,
 )
-from fuselearn.cli.progress import working
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fuselearn._progress import fitting, working
 from fuselearn.cli import tables
 from fuselearn.cli.guarding import MODEL, Force, check_output, leave, sentences
-from fuselearn.cli.progress import fitting, working
 
 if TYPE_CHECKING:
     from fuselearn.cli.scoring import ClassTally, LabelTally

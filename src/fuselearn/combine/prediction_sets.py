@@ -78,7 +78,7 @@ def find_thresholds(
     *,
     per_class: bool = False,
     allow_empty: bool = False,
-    noise_rate: float | str = 0.0,
+    noise_rate: float = 0.0,
 ) -> Scores:
     """Return the probability from which on each class is in the set of a sample.
 
@@ -109,16 +109,25 @@ def find_thresholds(
     probabilities, given, weights = calibration.usable()
     assert weights is not None, "usable() fills in weights of 1"
     n_classes = probabilities.shape[1]
-    parts = _count_correct(given, n_classes, _read_noise_rate(noise_rate, Calibration(probabilities, given, weights)))
-    parts *= weights[:, None]
-    scores = probabilities if allow_empty else _admit_likeliest(probabilities)
+    parts = _count_correct(given, n_classes, noise_rate) * weights[:, None]
+    scores = probabilities if allow_empty else _admit(probabilities)
     if per_class:
         return np.array([_threshold(scores[:, k], parts[:, k], coverage) for k in range(n_classes)])
     return np.full(n_classes, _threshold(scores.ravel(), parts.ravel(), coverage))
 
 
-def select_classes(probabilities: Scores, thresholds: Scores, *, allow_empty: bool = False) -> Flags:
+def select_classes(
+    probabilities: Scores, thresholds: Scores, *, allow_empty: bool = False, predicted: ClassIndices | None = None
+) -> Flags:
     """Return which classes are in the set of each sample.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+    thresholds : array of shape (n_classes,)
+    allow_empty : bool, default=False
+    predicted : int array of shape (n_samples,), optional
+        Indices of the classes that are in the sets unless these may be empty; by default the most likely ones.
 
     Examples
     --------
@@ -126,7 +135,7 @@ def select_classes(probabilities: Scores, thresholds: Scores, *, allow_empty: bo
     array([[ True, False, False],
            [ True, False, False]])
     """
-    scores = probabilities if allow_empty else _admit_likeliest(probabilities)
+    scores = probabilities if allow_empty else _admit(probabilities, predicted)
     selected: Flags = scores >= thresholds
     return selected
 
@@ -137,6 +146,9 @@ def estimate_noise_rate(calibration: Calibration) -> float:
     Labels are taken to follow (1 - e) q + e / n_classes, with q in proportion to p^b, p being the probabilities
     calibrated to the given labels. All pairs of b and e are weighed by their likelihood. The fraction returned is the
     one for e with 1 / (1 - e) equal to its mean: what `find_thresholds` multiplies by.
+
+    Probabilities of a model that cannot separate the classes, such as a line between two circles, follow no power of
+    the correct ones, and the estimate is too large.
 
     Parameters
     ----------
@@ -170,33 +182,26 @@ def estimate_noise_rate(calibration: Calibration) -> float:
     return (1 - 1 / mean) * (n_classes - 1) / n_classes
 
 
-def _read_noise_rate(noise_rate: float | str, calibration: Calibration) -> float:
-    if isinstance(noise_rate, str) and noise_rate == "auto":
-        return estimate_noise_rate(calibration)
-    n_classes = calibration.probabilities.shape[1]
-    most = (n_classes - 1) / n_classes
-    if isinstance(noise_rate, str) or not check_number("noise_rate", noise_rate, 0) < most:
-        raise ValueError(
-            f"noise_rate must be 'auto' or a number from 0 to less than {most:.3g}, the fraction of wrong labels among "
-            f"labels that are drawn at random from {n_classes} classes; not {show(noise_rate)}."
-        )
-    return float(noise_rate)
-
-
 def _count_correct(given: ClassIndices, n_classes: int, noise_rate: float) -> Scores:
     """Return by how much each class of a sample counts as the correct one: a row of the inverse noise matrix.
 
     Rows sum to one. Without noise they are the given classes.
     """
+    most = (n_classes - 1) / n_classes
+    if not check_number("noise_rate", noise_rate, 0) < most:
+        raise ValueError(
+            f"noise_rate must be less than {most:.3g}, the fraction of wrong labels among labels that are drawn at "
+            f"random from {n_classes} classes; not {show(noise_rate)}."
+        )
     random = noise_rate * n_classes / (n_classes - 1)
     counts: Scores = (np.eye(n_classes)[given] - random / n_classes) / (1 - random)
     return counts
 
 
-def _admit_likeliest(probabilities: Scores) -> Scores:
-    """Return scores for which the most likely class is in every set."""
+def _admit(probabilities: Scores, predicted: ClassIndices | None = None) -> Scores:
+    """Return scores for which the predicted, or the most likely class is in every set."""
     scores = probabilities.copy()
-    scores[np.arange(len(scores)), probabilities.argmax(axis=1)] = 1.0
+    scores[np.arange(len(scores)), probabilities.argmax(axis=1) if predicted is None else predicted] = 1.0
     return scores
 
 
@@ -361,7 +366,7 @@ class PredictionSetClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         *,
         per_class: bool = False,
         allow_empty: bool = False,
-        noise_rate: float | str = 0.0,
+        noise_rate: float = 0.0,
     ) -> Flags:
         """Predict the classes of each sample that cannot be excluded.
 
@@ -377,9 +382,9 @@ class PredictionSetClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         allow_empty : bool, default=False
             Whether a set may be empty, or lack the most likely class. By default it never does, and the
             coverage is the accuracy if that is larger. With True it is the one asked for.
-        noise_rate : float or "auto", default=0.0
-            Fraction of wrong labels, spread evenly over the samples and the classes. The coverage is that of the
-            correct classes. ``"auto"`` estimates the fraction from the held-out probabilities.
+        noise_rate : float, default=0.0
+            Fraction of wrong labels among those passed to ``fit``, spread evenly over the samples and the classes. The
+            coverage is then that of the correct classes.
 
         Returns
         -------

@@ -374,7 +374,7 @@ def make_claims(
     >>> from fuselearn.datasets import make_claims
     >>> X, y = make_claims(random_state=0)
     >>> X.shape, y.value_counts().to_dict()
-    ((3000, 14), {'refused': 1287, 'paid': 1180, 'inspected': 533})
+    ((3000, 14), {'refused': 1281, 'paid': 1168, 'inspected': 551})
     >>> X[["cause", "cover", "speed"]].head(3)
            cause      cover  speed
     0       hail    partial    NaN

@@ -1,4 +1,4 @@
-"""Bias and variance of models, figures of trees, label audits, and a classifier that drops suspect labels."""
+"""Bias and variance of models, SHAP values, figures of trees, audits of labels, a classifier without doubtful ones."""
 
 from fuselearn.diagnosis.bias_variance import (
     BiasVariance,
@@ -6,6 +6,7 @@ from fuselearn.diagnosis.bias_variance import (
     compare_bias_variance,
 )
 from fuselearn.diagnosis.cleaned import CleanedClassifier
+from fuselearn.diagnosis.explaining import explain
 from fuselearn.diagnosis.label_audit import LabelAudit, audit_labels
 from fuselearn.diagnosis.tree_figure import plot_tree
 
@@ -16,5 +17,6 @@ __all__ = [
     "audit_labels",
     "bias_variance",
     "compare_bias_variance",
+    "explain",
     "plot_tree",
 ]

@@ -294,8 +294,8 @@ class KFHEClassifier(EnsembleClassifier):
         Whether a classifier is measured by its predicted class or by its class probabilities. The first classifier
         always counts with its probabilities.
     sampling : {"multinomial", "poisson"}, default="multinomial"
-        How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of
-        each, with that number as the expected sum. The second way does not depend on where samples are kept, see
+        How samples are drawn with replacement: n_samples of them, or an independent Poisson number of copies of each
+        sample with n_samples as the expected total. Poisson draws do not depend on how the data are partitioned, see
         :class:`fuselearn.scale.DaskEnsemble`. With Poisson draws, the first classifier is trained on a drawn sample,
         too, unless the sample weights are integers.
     reset : {"out-of-bag", "training"} or None, default="out-of-bag"

@@ -60,7 +60,7 @@ def method_styles(methods: Iterable[Any]) -> dict[Any, Style]:
     }
 
 
-def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, digits: int | None = 4) -> Figure:
+def rank_against_noise(results: pd.DataFrame, *, digits: int | None = 4) -> Figure:
     """Plot each method's average rank against the noise, the best rank on top.
 
     This is Figure 7 of the KFHE paper. The legend is sorted by rank at the highest noise level.
@@ -70,9 +70,6 @@ def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, 
     results : DataFrame
         Tidy results with the columns dataset, noise, method and score, every method present on
         every dataset at every level.
-
-    higher_is_better : bool, default=True
-        Whether the highest score is the best.
 
     digits : int, default=4
         Scores that agree to this many decimals tie.
@@ -94,16 +91,8 @@ def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, 
     """
     _check_results(results, ["dataset", "noise", "method"], ["score"])
     levels, methods = np.sort(results["noise"].unique()), list(results["method"].unique())
-    ranks = pd.DataFrame(
-        [
-            average_ranks(
-                results[results["noise"] == level].pivot(index="dataset", columns="method", values="score")[methods],
-                higher_is_better=higher_is_better, digits=digits,
-            )
-            for level in levels
-        ],
-        index=levels,
-    )  # fmt: skip
+    tables = (group.pivot(index="dataset", columns="method", values="score") for _, group in results.groupby("noise"))
+    ranks = pd.DataFrame([average_ranks(table[methods], digits=digits) for table in tables], index=levels)
     figure, (axes,) = _panels(1, columns=1, height=3.8)
     styles = method_styles(ranks.columns)
     for method, style in styles.items():

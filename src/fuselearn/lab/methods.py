@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from fuselearn._messages import did_you_mean
+
 METHODS: Mapping[str, Mapping[str, str]] = {
     "multiclass": {
         "kfhe": "fuselearn.ensembles:KFHEClassifier",
@@ -203,8 +205,6 @@ def import_method(name: str, task: str = "multiclass") -> Any:
     path = METHODS[task].get(short.strip(), short.strip())
     module, colon, attribute = path.partition(":")
     if not colon:
-        from fuselearn._messages import did_you_mean  # it imports NumPy, which a list of methods does not need
-
         raise ValueError(
             f"A method must be {', '.join(METHODS[task])}, or the import path of a class such as "
             f"lightgbm:LGBMClassifier; got {name!r}.{did_you_mean(name, METHODS[task])}"

@@ -1,9 +1,9 @@
 """Compare methods over datasets, or over the folds of one: ranks and tests.
 
 A *score table* has one row per dataset and one column per method: a DataFrame, whose index and columns name them, or
-any two-dimensional array, with datasets and methods numbered from 0. Higher scores are better unless
-``higher_is_better=False``. ``summary.pivot(index="dataset", columns="method", values="score")`` makes one from the
-means at one noise level, as :func:`fuselearn.lab.summarize` returns them.
+any two-dimensional array, with datasets and methods numbered from 0. Higher scores are better; pass losses with a
+minus. ``summary.pivot(index="dataset", columns="method", values="score")`` makes one from the means at one noise level,
+as :func:`fuselearn.lab.summarize` returns them.
 
 - `average_ranks` ranks the methods on each dataset, `aligned_ranks` over all datasets together; `win_tie_loss` counts
   wins, ties and losses.
@@ -54,7 +54,7 @@ class PostHoc(NamedTuple):
     """Comparisons of pairs of methods.
 
     `pairs` has one row per comparison, in the order of the score table's columns: method, versus, z, p_value
-    (two-sided, raw) and p_corrected, which equals p_value without a correction. `mean_ranks` is indexed by method.
+    (two-sided, raw) and p_corrected, by Finner's correction. `mean_ranks` is indexed by method.
     """
 
     name: str
@@ -70,7 +70,7 @@ class PostHoc(NamedTuple):
         raise ValueError(f"method {method!r} and versus {versus!r} were not compared.")
 
 
-def average_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> pd.Series:
+def average_ranks(scores: Any, *, digits: int | None = None) -> pd.Series:
     """Average the ranks of each method over the datasets: the best has rank 1, ties share their mid-rank.
 
     ::
@@ -82,9 +82,6 @@ def average_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | N
     ----------
     scores : DataFrame or array-like of shape (n_datasets, n_methods)
         The score table.
-
-    higher_is_better : bool, default=True
-        Whether the highest score gets rank 1.
 
     digits : int, default=None
         Round the scores to this many decimals first, so that scores that are equal when printed tie.
@@ -106,17 +103,15 @@ def average_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | N
     >>> average_ranks([[0.9, 0.8], [0.7, 0.6], [0.5, 0.4], [0.2, 0.3]]).to_list()
     [1.25, 1.75]
     """
-    return check_scores(scores, higher_is_better=higher_is_better, digits=digits).rank(axis=1, ascending=False).mean()
+    return check_scores(scores, digits=digits).rank(axis=1, ascending=False).mean()
 
 
-def aligned_ranks(
-    scores: Any, *, higher_is_better: bool = True, digits: int | None = None, tie_tolerance: float = 1e-13
-) -> pd.DataFrame:
+def aligned_ranks(scores: Any, *, digits: int | None = None, tie_tolerance: float = 1e-13) -> pd.DataFrame:
     """Rank all scores of the table together, each minus the mean score of its dataset.
 
     Parameters
     ----------
-    scores, higher_is_better, digits
+    scores, digits
         As for `average_ranks`.
 
     tie_tolerance : float, default=1e-13
@@ -143,7 +138,7 @@ def aligned_ranks(
     """
     if not 0 <= tie_tolerance < 1:
         raise ValueError(f"tie_tolerance must be at least 0 and below 1; got {tie_tolerance}.")
-    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits)
+    table = check_scores(scores, digits=digits)
     values = table.to_numpy()
     aligned = values - values.mean(axis=1, keepdims=True)
     tolerance = tie_tolerance * float(np.abs(values).max(initial=0))
@@ -151,12 +146,12 @@ def aligned_ranks(
     return pd.DataFrame(ranks, index=table.index, columns=table.columns)
 
 
-def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> pd.DataFrame:
+def win_tie_loss(scores: Any, *, digits: int | None = None) -> pd.DataFrame:
     """Count the datasets on which each method wins against, ties with and loses to each other method.
 
     Parameters
     ----------
-    scores, higher_is_better, digits
+    scores, digits
         As for `average_ranks`.
 
     Returns
@@ -170,7 +165,7 @@ def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | No
     >>> win_tie_loss([[0.9, 0.8], [0.7, 0.7], [0.5, 0.4]]).loc[(0, 1)].to_list()
     [2, 1, 0]
     """
-    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits)
+    table = check_scores(scores, digits=digits)
     rows = []
     for method in table:
         for versus in table.columns.drop(method):
@@ -223,7 +218,7 @@ def finner(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return corrected
 
 
-def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> Significance:
+def friedman_test(scores: Any, *, digits: int | None = None) -> Significance:
     """Test with Friedman's ranks whether any method differs from the others.
 
     With k methods, n datasets and mean ranks r_j, up to SciPy's correction for ties::
@@ -234,9 +229,6 @@ def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | N
     ----------
     scores : DataFrame or array-like of shape (n_datasets, n_methods)
         The score table, with three methods or more.
-
-    higher_is_better : bool, default=True
-        Whether the highest score is the best.
 
     digits : int, default=None
         Round the scores to this many decimals first.
@@ -257,7 +249,7 @@ def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | N
     >>> test.statistic, round(test.p_value, 4)
     (6.0, 0.0498)
     """
-    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=3)
+    table = check_scores(scores, digits=digits, min_datasets=2, min_methods=3)
     if not np.ptp(table.to_numpy(), axis=1).any():  # SciPy divides zero by zero
         return Significance(0.0, 1.0)
     found = stats.friedmanchisquare(*table.to_numpy().T)
@@ -268,8 +260,6 @@ def friedman_posthoc(
     scores: Any,
     *,
     control: Any = None,
-    correction: str | None = "finner",
-    higher_is_better: bool = True,
     digits: int | None = None,
 ) -> PostHoc:
     """Compare methods in pairs by their average ranks.
@@ -286,10 +276,7 @@ def friedman_posthoc(
     control : method, default=None
         Compare each method with this one only. None compares all pairs.
 
-    correction : {"finner", None}, default="finner"
-        How the p-values are corrected for multiple comparisons.
-
-    higher_is_better, digits
+    digits
         As for `friedman_test`.
 
     Returns
@@ -314,15 +301,13 @@ def friedman_posthoc(
     1       0       2    0.014        0.042
     2       1       2    0.221        0.312
     """
-    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
+    table = check_scores(scores, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
     error = np.sqrt(k * (k + 1) / (6 * n))
-    return _compare("Friedman", average_ranks(table), error, control, correction)
+    return _compare("Friedman", average_ranks(table), error, control)
 
 
-def aligned_test(
-    scores: Any, *, higher_is_better: bool = True, digits: int | None = None, tie_tolerance: float = 1e-13
-) -> Significance:
+def aligned_test(scores: Any, *, digits: int | None = None, tie_tolerance: float = 1e-13) -> Significance:
     """Test with aligned ranks whether any method differs from the others.
 
     With k methods, n datasets, and the aligned ranks summed per method (R_j) and per dataset
@@ -334,7 +319,7 @@ def aligned_test(
 
     Parameters
     ----------
-    scores, higher_is_better, digits, tie_tolerance
+    scores, digits, tie_tolerance
         As for `aligned_ranks`.
 
     Returns
@@ -354,7 +339,7 @@ def aligned_test(
     >>> round(test.statistic, 4), round(test.p_value, 4)
     (5.4, 0.0672)
     """
-    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
+    table = check_scores(scores, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
     ranks = aligned_ranks(table, tie_tolerance=tie_tolerance)
     per_method, per_dataset = ranks.sum(axis=0), ranks.sum(axis=1)
@@ -368,8 +353,6 @@ def aligned_posthoc(
     scores: Any,
     *,
     control: Any = None,
-    correction: str | None = "finner",
-    higher_is_better: bool = True,
     digits: int | None = None,
     tie_tolerance: float = 1e-13,
 ) -> PostHoc:
@@ -381,10 +364,10 @@ def aligned_posthoc(
 
     Parameters
     ----------
-    scores, control, correction
+    scores, control
         As for `friedman_posthoc`.
 
-    higher_is_better, digits, tie_tolerance
+    digits, tie_tolerance
         As for `aligned_ranks`.
 
     Returns
@@ -411,18 +394,16 @@ def aligned_posthoc(
     >>> round(result.p_corrected(0, 1), 3)
     0.18
     """
-    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
+    table = check_scores(scores, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
     error = np.sqrt(k * (k * n + 1) / 6)
     mean_ranks = aligned_ranks(table, tie_tolerance=tie_tolerance).mean()
-    return _compare("Friedman aligned ranks", mean_ranks, error, control, correction)
+    return _compare("Friedman aligned ranks", mean_ranks, error, control)
 
 
-def _compare(name: str, mean_ranks: pd.Series, error: float, control: Any, correction: str | None) -> PostHoc:
+def _compare(name: str, mean_ranks: pd.Series, error: float, control: Any) -> PostHoc:
     """Compare mean ranks whose differences have the standard error `error`."""
     methods = list(mean_ranks.index)
-    if correction not in ("finner", None):
-        raise ValueError(f"correction must be 'finner' or None; got {show(correction)}.")
     if control is None:
         compared = list(combinations(methods, 2))
     elif control in methods:
@@ -433,7 +414,7 @@ def _compare(name: str, mean_ranks: pd.Series, error: float, control: Any, corre
     pairs = pd.DataFrame(compared, columns=["method", "versus"])
     pairs["z"] = z
     pairs["p_value"] = 2 * stats.norm.sf(z)
-    pairs["p_corrected"] = finner(pairs["p_value"]) if correction else pairs["p_value"]
+    pairs["p_corrected"] = finner(pairs["p_value"])
     return PostHoc(name, control, mean_ranks, pairs)
 
 
@@ -553,7 +534,6 @@ def _check_pair(
 def check_scores(
     scores: Any,
     *,
-    higher_is_better: bool = True,
     digits: int | None = None,
     min_datasets: int = 1,
     min_methods: int = 1,
@@ -595,7 +575,7 @@ def check_scores(
         )
     if digits is not None:
         values = np.round(values, digits)
-    return pd.DataFrame(values if higher_is_better else -values, index=scores.index, columns=scores.columns)
+    return pd.DataFrame(values, index=scores.index, columns=scores.columns)
 
 
 def merge_rounding_errors(values: npt.NDArray[np.float64], tolerance: float) -> npt.NDArray[np.float64]:

@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from fuselearn import SVMClassifier
 from fuselearn.base import prepare_samples
 from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier
 from fuselearn.multilabel.methods.homer import LEAF
@@ -188,8 +187,3 @@ def test_the_hierarchy_is_shown_with_the_names_of_the_labels():
     assert lines[0] == "8 labels"
     assert sorted(line.split()[-1] for line in lines if line[-1] != "s") == list("abcdefgh")
     assert sorted(text.get_text() for text in model.plot().axes[0].texts) == list("abcdefgh")
-
-
-def test_parameters_of_the_base_learner_get_a_sentence():
-    with pytest.raises(ValueError, match="kernel must be 'rbf' or 'linear', not 'cubic'"):
-        HOMERClassifier(SVMClassifier(kernel="cubic")).fit(X, Y)

@@ -1,10 +1,8 @@
 """KFHE over multi-label classifiers: the recursion redone from its parts, resets, weights, and out-of-bag scores."""
 
-import pickle
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
@@ -135,15 +133,6 @@ def test_rules_are_fitted_on_rows_that_a_classifier_has_not_seen(recorder):
     assert 0 < np.isnan(expected).any(axis=1).sum() < 100
     np.testing.assert_allclose(model.oob_decision_function_, expected)
     assert model.rule_.threshold_ == CardinalityThreshold().fit(expected, Y).threshold_
-
-
-def test_a_forest_of_any_kind_in_a_frame():
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    labels = pd.DataFrame(Y, columns=list("wxyz"))
-    model = KFHEMultilabelClassifier(RandomForestClassifier(3), n_estimators=2, random_state=0).fit(frame, labels)
-    np.testing.assert_array_equal(model.labels_, list("wxyz"))
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict_proba(frame.iloc[:7]), model.predict_proba(frame)[:7])
 
 
 def test_a_classifier_that_never_learns_is_no_obstacle():

@@ -170,13 +170,6 @@ def test_its_homers_show_their_hierarchies(model):
     assert any(np.array_equal(line, model.gains_) for line in drawn)
 
 
-def test_the_order_of_labels_does_not_matter():
-    order = np.random.default_rng(1).permutation(16)
-    model = KFHEHOMERClassifier(n_estimators=3, random_state=0)
-    expected = model.fit(X, Y).predict_proba(NEW)[:, order]
-    np.testing.assert_allclose(model.fit(X, Y[:, order]).predict_proba(NEW), expected, atol=1e-12)
-
-
 def test_a_saved_model_lets_go_of_the_gram_matrices(model):
     written = pickle.dumps(model)
     np.testing.assert_array_equal(pickle.loads(written).predict_proba(NEW), model.predict_proba(NEW))

@@ -194,15 +194,6 @@ def test_without_rare_sets_it_is_a_label_powerset(labelled, estimator):
     np.testing.assert_array_equal(pruned.predict_proba(X), powerset.predict_proba(X))
 
 
-def test_whole_weights_count_as_rows(labelled):
-    X, Y = labelled
-    weights = np.random.default_rng(0).integers(0, 4, 80)
-    tree = CARTClassifier(min_samples_split=5)
-    weighted = PrunedSetsClassifier(tree, min_count=4).fit(X, Y, weights)
-    copied = PrunedSetsClassifier(tree, min_count=4).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
-    np.testing.assert_array_equal(weighted.predict_proba(X), copied.predict_proba(X))
-
-
 TREE = CARTClassifier(min_samples_split=4)
 
 

@@ -9,7 +9,6 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 
 from fuselearn.datasets import make_digit_pairs
-from fuselearn.io import load, save
 from fuselearn.multilabel import BRkNNClassifier, MLkNNClassifier
 from fuselearn.multilabel.methods.nearest import METRICS, NeighbourSearch
 
@@ -140,17 +139,6 @@ def test_of_equally_near_samples_the_first_are_neighbours(metric):
     for number, places in enumerate(others.places):
         same = np.flatnonzero((rows == rows[number]).all(axis=1))
         assert places.tolist() == same[same != number][:5].tolist()
-
-
-@pytest.mark.parametrize("kind", [MLkNNClassifier, BRkNNClassifier])
-def test_files(kind, tmp_path):
-    rows, labels = make_digit_pairs(80, random_state=0)
-    rows["kind"] = pd.Categorical(np.array(["a", "b"])[np.arange(80) % 2])
-    model = kind(3, decision="per_label").fit(rows, labels)
-    save(model, tmp_path / "m.fuse")
-    again = load(tmp_path / "m.fuse")
-    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
-    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
 
 
 def test_few_samples():
