@@ -89,7 +89,10 @@ KFHE: Mapping[str, Method] = {
 """The methods of the KFHE paper and other settings of KFHE."""
 
 ROBUST: Mapping[str, Method] = {
-    "Fused": Method(FusedClassifier, "ten kinds of classifiers, weighed by their errors on held-out samples"),
+    "Fused": Method(
+        FusedClassifier,
+        "ten classifiers, weighed by held-out errors, and fitted again with less weight on doubtful labels",
+    ),
     "KFHE": Method(KFHEClassifier, "100 pruned trees fused by a Kalman filter, with the out-of-bag reset"),
     "KFHE (unpruned)": Method(
         lambda: KFHEClassifier(CARTClassifier(complexity=None)),

@@ -1,7 +1,9 @@
 """Bias and variance of real models: known truths, samples of both kinds, and what depth and bagging do."""
 
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_wine
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -214,6 +216,20 @@ class TestComparison:
     def test_names_twice(self):
         with pytest.raises(ValueError, match="distinct names"):
             compare_bias_variance([(1, DummyRegressor()), (1, DummyRegressor())], *WINE)
+
+
+class TestFigures:
+    @pytest.mark.parametrize("model", [DecisionTreeRegressor(), DecisionTreeClassifier()])
+    def test_of_one_model(self, model):
+        backend = matplotlib.get_backend()
+        figure = bias_variance(model, *WINE, n_rounds=6, random_state=0).plot()
+        assert isinstance(figure, Figure)
+        assert matplotlib.get_backend() == backend
+        heights = [bar.get_height() for bar in figure.axes[0].patches]
+        assert heights[0] + heights[1] == pytest.approx(heights[2])
+
+    def test_with_noise(self):
+        assert len(judge(DecisionTreeRegressor(), n_rounds=5).plot().axes[0].patches) == 4
 
 
 class TestBadInput:

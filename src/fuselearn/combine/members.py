@@ -208,3 +208,12 @@ def weight_argument(estimator: Any) -> str | None:
         inner = weight_argument(last)
         return None if inner is None else f"{name}__{inner}"
     return weight_argument(estimator.estimator) if passes_on and hasattr(estimator, "estimator") else None
+
+
+def requested_weights(estimator: Any) -> str | None:
+    """Return the name under which ``fit`` takes sample weights, or None; with routing, if it requests them."""
+    if get_config()["enable_metadata_routing"]:
+        requests = hasattr(estimator, "get_metadata_routing")
+        if not (requests and estimator.get_metadata_routing().consumes("fit", ["sample_weight"])):
+            return None
+    return weight_argument(estimator)

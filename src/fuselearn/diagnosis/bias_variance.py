@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,11 @@ from fuselearn.diagnosis.decomposition import PARTS, decompose_squared, decompos
 from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.learners.clones import fit_clone
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 LOSSES = ("auto", "squared", "zero_one")
+BIAS, VARIANCE, NOISE, ERROR = "#0072b2", "#d55e00", "#666666", "#000000"
 MOST_GROUPS = 20
 
 Generator = Callable[[np.random.Generator], tuple[Any, Any]]
@@ -88,8 +92,7 @@ class BiasVariance:
 
     def __str__(self) -> str:
         """Return the decomposition as text."""
-        name = "bias^2" if self.loss == "squared" else "bias"
-        terms = [f"{name if self.knows_truth else f'{name} and noise'} {self.bias:.4g}"]
+        terms = [f"{self._bias_name('bias^2')} {self.bias:.4g}"]
         if self.knows_truth:
             terms.insert(0, f"noise {self.noise_effect:.4g}")
         if self.loss == "squared":
@@ -101,6 +104,36 @@ class BiasVariance:
     def __repr__(self) -> str:
         """Return the decomposition as text, without the table."""
         return f"<BiasVariance: {self}>"
+
+    def plot(self) -> Figure:
+        """Plot the terms and their standard errors as bars.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Display it in a notebook, or save it with ``savefig``.
+        """
+        bars = [
+            (self._bias_name("bias²"), self.bias, self.standard_errors["bias"], BIAS),
+            ("variance", self.variance_effect, self.standard_errors["variance_effect"], VARIANCE),
+            ("expected error", self.expected_error, self.standard_errors["error"], ERROR),
+        ]
+        if self.knows_truth:
+            bars.insert(0, ("noise", self.noise_effect, self.standard_errors["noise_effect"], NOISE))
+        names, heights, errors, colors = zip(*bars, strict=True)
+        figure, axes = _make_axes(self.loss)
+        axes.bar(names, heights, 0.6, yerr=errors, color=colors, ecolor="0.45", capsize=4)
+        if self.loss == "zero_one":
+            at = names.index("variance")
+            for value, words in ((self.unbiased_variance, "harm"), (-self.biased_variance, "use")):
+                axes.plot([at - 0.3, at + 0.3], [value, value], color=VARIANCE, linestyle=":")
+                axes.annotate(words, (at + 0.32, value), color=VARIANCE, va="center", fontsize=8.5)
+        axes.set_title(f"Bias and variance, {self.n_rounds} rounds")
+        return figure
+
+    def _bias_name(self, squared: str) -> str:
+        name = squared if self.loss == "squared" else "bias"
+        return name if self.knows_truth else f"{name} and noise"
 
 
 def bias_variance(
@@ -308,6 +341,19 @@ def _prepare(
     for r, (samples, predicted) in enumerate(rounds):
         predictions[r, samples] = predicted
     return predictions, decompose
+
+
+def _make_axes(loss: str) -> Any:
+    """Return a figure without pyplot's global state, and its axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    axes.axhline(0.0, color="0.3", linewidth=0.8)
+    axes.set_ylabel("squared error" if loss == "squared" else "fraction of wrong predictions")
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+    return figure, axes
 
 
 def _summarize(

@@ -31,6 +31,7 @@ from fuselearn.multilabel.base import MultilabelBase
 from fuselearn.multilabel.decisions import LEAST_PROBABILITY as SET_BOUND
 from fuselearn.multilabel.decisions import LabelThresholds, LearnedThreshold
 from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
+from fuselearn.multilabel.methods.set_mixture import FOREST_FRACTION, SetMixture
 
 
 def convert(model: Any, X: Any, opset: int) -> onnx.ModelProto:
@@ -74,7 +75,9 @@ def add_classifier(graph: Graph, estimator: Any, matrix: str, label: str, probab
     if isinstance(estimator, MultilabelBase):
         scores, deciding = add_label_scores(graph, estimator, matrix)
         graph.add("Cast", scores, output=probabilities, to=TensorProto.FLOAT)
-        chosen = add_rule(estimator.rule_, graph, estimator, deciding)
+        rule = estimator.rule_
+        mixes = isinstance(rule, SetMixture)
+        chosen = add_mixture(rule, graph, matrix, scores) if mixes else add_rule(rule, graph, estimator, deciding)
         graph.add("Cast", chosen, output=label, to=TensorProto.INT64)
         return
     scores = add_scores(estimator, graph, matrix, exact=False)
@@ -224,6 +227,21 @@ def _(rule: rules.AtLeastOne, graph: Graph, estimator: MultilabelBase, scores: s
 
 @add_rule.register
 def _(rule: rules.KnownSets, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
-    odds = graph.add("MatMul", add_log_odds(graph, scores, SET_BOUND), rule.sets_.T.astype(np.float64))
-    best = graph.add("ArgMax", graph.add("Add", odds, rule.offsets), axis=1, keepdims=0)
+    best = graph.add("ArgMax", graph.add("Add", add_set_odds(rule, graph, scores), rule.offsets), axis=1, keepdims=0)
     return graph.add("Gather", rule.sets_, best, axis=0)
+
+
+def add_mixture(rule: SetMixture, graph: Graph, matrix: str, scores: str) -> str:
+    """Add the rule that also asks forests whose classes are label sets."""
+    add, q = graph.add, rule.frequencies_
+    of_label, of_forests, of_frequency = rule.coef_.tolist()
+    known = add("Div", add("Add", *(add_scores(forest, graph, matrix) for forest in rule.forests_)), 2.0)
+    mixed = add("Log", add("Add", add("Mul", known, FOREST_FRACTION), (1.0 - FOREST_FRACTION) * q))
+    odds = add("Mul", add_set_odds(rule, graph, scores), of_label)
+    total = add("Add", add("Add", odds, add("Mul", mixed, of_forests)), of_frequency * np.log(q))
+    return add("Gather", rule.sets_, add("ArgMax", total, axis=1, keepdims=0), axis=0)
+
+
+def add_set_odds(rule: Any, graph: Graph, scores: str) -> str:
+    """Add the sum of the log-odds of each set's labels."""
+    return graph.add("MatMul", add_log_odds(graph, scores, SET_BOUND), rule.sets_.T.astype(np.float64))

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss, label_ranking_average_precision_score
 from sklearn.utils import get_tags
@@ -26,7 +27,7 @@ from fuselearn.fusion.problem import OutOfBag
 from fuselearn.learners import LabelModel, Learner, label_target
 from fuselearn.learners.learner import Indices
 from fuselearn.learners.table import has_missing
-from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, find_constants, fix_constants, single
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, find_constants, fix_constants, single
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     DecisionRule,
@@ -40,6 +41,7 @@ from fuselearn.multilabel.labels import check_same_labels, label_names, restore_
 from fuselearn.multilabel.methods.kfhe_homer import DEFAULT_VARIED, EnsembleHOMERClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel.methods.log_odds import LogOddsFusion, fit_log_odds
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
+from fuselearn.multilabel.methods.set_mixture import SetMixture
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
 from fuselearn.multilabel.stratification import iterative_train_test_split
 
@@ -241,7 +243,8 @@ class FusedMultilabelClassifier(MultilabelBase):
     "example_f1"  for each sample the labels with the largest expected F1, at least one
                   (``ExpectedF1(empty=0.0, noise_rate="auto")``)
     "hamming"     0.5, since the probabilities are calibrated
-    "subset"      the most probable label set of training (``KnownSets``)
+    "subset"      the most probable label set of training, by the probabilities and by two forests whose classes are
+                  the sets; by ``KnownSets`` if no set is repeated, or sets times samples are more than 16 million
     "ranking"     the probabilities count; labels are above the threshold of ``CardinalityThreshold``
     ============  =====================================================================================
 
@@ -324,9 +327,9 @@ class FusedMultilabelClassifier(MultilabelBase):
     0.8
     >>> list(model.named_estimators_)
     ['e-homer', 'kfhe-homer', 'forest', 'extra-trees']
-    >>> exact = model.with_optimize("subset", X[:300], Y[:300])  # trains nothing again
-    >>> exact.rule_
-    KnownSets()
+    >>> other = model.with_optimize("micro_f1", X[:300], Y[:300])  # trains nothing again
+    >>> other.rule_
+    MicroF1Threshold(noise_rate='auto')
     """
 
     notes_: dict[str, str]
@@ -373,6 +376,8 @@ class FusedMultilabelClassifier(MultilabelBase):
     def with_optimize(self, optimize: str, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return a copy whose rule suits another measure; members and weights stay as they are.
 
+        "subset" trains two forests whose classes are label sets, the others train nothing.
+
         Parameters
         ----------
         optimize : {"macro_f1", "micro_f1", "example_f1", "hamming", "subset", "ranking"}
@@ -387,6 +392,23 @@ class FusedMultilabelClassifier(MultilabelBase):
         check_choice("optimize", optimize, tuple(RULES))
         other = copy.copy(self).set_params(optimize=optimize)
         return other.with_decision(None, X, y, sample_weight)
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """Predict the labels of each sample, by the rule that ``optimize`` or ``decision`` names.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            1 where the sample gets the label, else 0; columns are in the order of ``labels_``.
+        """
+        check_is_fitted(self)
+        if isinstance(self.rule_, SetMixture):
+            return self.rule_.decide(self.predict_proba(X), self._check_table(X, reset=False))
+        return super().predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the measure that ``optimize`` names, of the predictions for samples; higher is better.
@@ -507,6 +529,17 @@ class FusedMultilabelClassifier(MultilabelBase):
         trained = train_fused(problem, members, on_member, part)
         trained.trace["notes_"] = notes
         return trained
+
+    def _fit_rule(
+        self, rule: DecisionRule, Y: Labels, weights: Weights | None, pose: Callable[[], Problem]
+    ) -> DecisionRule:
+        weighed = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
+        if self.optimize != "subset" or self.decision is not None or not SetMixture.suits(Y[weighed]):
+            return super()._fit_rule(rule, Y, weights, pose)
+        problem, scores = pose(), self._held_out_scores(Y, pose)
+        mixture = SetMixture(TREES_PER_HOMER * self.n_estimators, random_state=self._fold_seed_, n_jobs=self.n_jobs)
+        shares = problem.initial_weights[weighed]
+        return mixture.fit_samples(take_rows(problem.X, weighed), scores[weighed], Y[weighed], shares / shares.mean())
 
     def _fusion(self) -> LogOddsFusion:
         check_is_fitted(self)
