@@ -228,7 +228,6 @@ def audit(
     - `fuselearn audit songs.arff --labels 6 -o suspects.csv --html suspects.html`
     """
     from fuselearn._replacing import replacing
-    from fuselearn.datasets.files import replace_cells
     from fuselearn.datasets.tables import find_target, split_table
     from fuselearn.diagnosis import audit_labels
     from fuselearn.lab.audit_page import render_audit
@@ -270,11 +269,7 @@ def audit(
         if fix is not None:
             least = _ask_confidence(found) if confidence is None else confidence
             corrected = found.corrected_labels(least).to_numpy().reshape(len(data.X), -1)
-            given = data.y.to_numpy().reshape(corrected.shape)
-            n_corrected = int((corrected != given).sum())
-            content = replace_cells(file, reading.form(), columns, given, corrected)
-            with replacing(fix) as out:
-                out.write(gzip.compress(content) if fix.suffix == ".gz" else content)
+            n_corrected = _write_corrected(fix, file, reading, columns, data.y, corrected)
             if not as_json:
                 said = f"Corrected {n_corrected} labels whose suggested one has a confidence of at least {least:g}."
                 typer.echo(f"{said} Table written to {fix}", err=output is None)
@@ -307,12 +302,28 @@ def _check_fix(fix: Path | None, confidence: float | None, file: Path, *, force:
         )
 
 
+def _write_corrected(
+    fix: Path, file: Path, reading: tables.Reading, columns: Sequence[str], labels: Any, corrected: Any
+) -> int:
+    """Write a copy of a file with corrected labels, and return how many differ."""
+    from fuselearn._replacing import replacing
+    from fuselearn.datasets.files import replace_cells
+
+    given = labels.to_numpy().reshape(corrected.shape)
+    content = replace_cells(file, reading.form(), columns, given, corrected)
+    with replacing(fix) as out:
+        out.write(gzip.compress(content) if fix.suffix.lower() == ".gz" else content)
+    return int((corrected != given).sum())
+
+
 def _is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
 def _ask_confidence(found: LabelAudit) -> float:
-    """Ask for the least confidence, after showing what it amounts to."""
+    """Ask for the least confidence, after showing what it amounts to, unless there are no suspects."""
+    if not found.n_wrong:
+        return 1.0
     counts = [f"{(found.suspects['confidence'] >= level).sum()} of at least {level:g}" for level in LEVELS]
     typer.echo(f"Suspects by the confidence in the suggested label: {', '.join(counts)}.", err=True)
     while True:
