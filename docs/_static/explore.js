@@ -70,8 +70,8 @@
     for (let row = 0; row < data.rows; row++) {
       for (let column = 0; column < data.columns; column++) {
         const score = grid[(data.rows - 1 - row) * data.columns + column];
-        const colour = score > 0.5 ? [230, 120, 0] : [0, 114, 178];
-        picture.data.set([...colour, 30 + 260 * Math.abs(score - 0.5)], 4 * (row * data.columns + column));
+        const color = score > 0.5 ? [230, 120, 0] : [0, 114, 178];
+        picture.data.set([...color, 30 + 260 * Math.abs(score - 0.5)], 4 * (row * data.columns + column));
       }
     }
     context.putImageData(picture, 0, 0);

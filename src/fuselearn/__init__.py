@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from fuselearn.versions import show_versions
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "BaggedClassifier",

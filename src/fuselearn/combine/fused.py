@@ -95,7 +95,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns), default=None
         The members: any classifiers; one without ``predict_proba`` counts with its votes. None means KFHE, bagging,
-        three random forests, three forests of extremely randomised trees, and SVMs with a radial and a linear kernel.
+        three random forests, three forests of extremely randomized trees, and SVMs with a radial and a linear kernel.
         If a member cannot be fitted where values are missing, as SVMs cannot, missing numbers are replaced by medians,
         and features are added that say where they were. Each :class:`~fuselearn.SVMClassifier` is trained on a
         stratified sample if there are more than 5,000 samples. A warning, ``notes_`` and ``describe()`` say so.

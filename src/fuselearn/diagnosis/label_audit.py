@@ -184,7 +184,7 @@ def audit_labels(
         warning; nor can a label of an indicator matrix that fewer than two samples have, or lack.
     estimator : classifier or None, default=None
         Any classifier with ``predict_proba``. None means a :class:`~fuselearn.FusedClassifier` of a random forest,
-        extremely randomised trees and, for up to 5,000 samples without missing values, a support vector machine: the
+        extremely randomized trees and, for up to 5,000 samples without missing values, a support vector machine: the
         members that follow wrong labels least; each label of an indicator matrix is then a problem of its own. For a
         sparse matrix, None means logistic regression on features scaled by their maximum. A `FusedClassifier` that is
         passed is measured as it measures its members, and gets new seeds.

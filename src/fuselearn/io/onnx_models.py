@@ -256,7 +256,7 @@ class SumExporter:
             for g, group in enumerate(node.groups):
                 for label in group:
                     around[label].append(starts[number] + g)
-        if model.labelled is not None:
+        if model.labeled is not None:
             around = [[starts[-1], *columns] for columns in around]
         product = ""
         for factors in zip_longest(*around, fillvalue=self._certain):
@@ -287,7 +287,7 @@ class SumExporter:
             scores[number] = self.add("Where", self.graph.take(goes, group_of), down, stay), labels
         name, labels = scores[0]
         ordered = self.graph.take(name, np.argsort(labels))
-        if model.labelled is None:
+        if model.labeled is None:
             return ordered
         any_label = self.graph.take(self._chances, starts[-1:])
         return self.add("Where", self.add("Greater", any_label, 0.5), ordered, any_label)

@@ -41,8 +41,8 @@ def add_scaled(graph: Graph, encoder: NumberEncoder, table: KernelTable, matrix:
             numbers = add("Concat", numbers, marks, axis=1)
     if table.chosen is not None:
         numbers = graph.take(numbers, table.chosen)
-    centred = numbers if table.is_sparse else add("Sub", numbers, table.shift)
-    return add("Clip", add("Div", centred, table.scale), -LARGEST_SCALED, LARGEST_SCALED)
+    centered = numbers if table.is_sparse else add("Sub", numbers, table.shift)
+    return add("Clip", add("Div", centered, table.scale), -LARGEST_SCALED, LARGEST_SCALED)
 
 
 def add_machines(graph: Graph, blocks: Sequence[LabelMachines], scaled: str, appended: str = "") -> str:
@@ -133,10 +133,10 @@ def _read_linear(block: Any) -> tuple[Floats, Floats]:
     weights = kept.coefficients.astype(np.float64)
     if kept.support is None:
         return np.hstack([weights, kept.extra_weights]), kept.intercepts
-    centre = np.zeros(table.n_columns) if table.centre is None else table.centre
+    center = np.zeros(table.n_columns) if table.center is None else table.center
     columns, extra = _training_rows(table, kept.support)
-    own = block.kernel.factor * (weights @ (columns - centre))
-    return np.hstack([own, block.kernel.factor * (weights @ extra)]), kept.intercepts - own @ centre
+    own = block.kernel.factor * (weights @ (columns - center))
+    return np.hstack([own, block.kernel.factor * (weights @ extra)]), kept.intercepts - own @ center
 
 
 def _read_radial(block: Any, support: npt.NDArray[np.int32] | None) -> tuple[Floats, Floats]:

@@ -76,7 +76,7 @@ def fit_coupling(
     """Find the coupling whose probabilities of labels fit rows that the machines have not seen.
 
     The probability of a label is that of all classes with the label. Its cross entropy to targets slightly inside 0
-    and 1, as in Platt's method, is minimised.
+    and 1, as in Platt's method, is minimized.
 
     Parameters
     ----------

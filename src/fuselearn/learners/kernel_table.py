@@ -50,8 +50,8 @@ class KernelTable:
     X : float array or sparse matrix of shape (n_samples, n_features)
         Finite numbers.
     scaling : {"standard", "minmax"}, optional
-        Whether features are divided by their standard deviation, by their range, or not at all. They are centred in any
-        case, which changes no machine that has an intercept, but keeps the numbers small; a sparse matrix stays sparse.
+        Whether features are divided by their standard deviation, by their range, or not scaled. They are always
+        centered, which keeps numbers small and does not change an SVM with an intercept; a sparse matrix stays sparse.
 
     Warns
     -----
@@ -123,7 +123,7 @@ class KernelTable:
     def label_width(self) -> float:
         """How far apart 0 and 1 are in an appended column.
 
-        Standardised, a column with as many zeros as ones is -1 and 1. All columns are taken for such, so that no
+        Standardized, a column with as many zeros as ones is -1 and 1. All columns are taken for such, so that no
         machine knows anything of labels of rows that it is not trained on.
         """
         return 2.0 if self.scaling == "standard" else 1.0
@@ -170,8 +170,8 @@ class KernelTable:
     def kernel_values(self, X: Any, kernel: Kernel) -> npt.NDArray[np.float32]:
         """Compute the kernel values between scaled rows and the training rows."""
         if self._bound is not None and X is self._bound.X:
-            return compute_gram(X, *kernel, self.centre)
-        return compute_kernel(X, self.training_rows(), *kernel, self.centre)
+            return compute_gram(X, *kernel, self.center)
+        return compute_kernel(X, self.training_rows(), *kernel, self.center)
 
     def has_gram(self, kernel: Kernel) -> bool:
         """Return whether machines of a kernel are trained on a Gram matrix, rather than on features."""
@@ -223,7 +223,7 @@ class KernelTable:
         return np.clip(scaled, -LARGEST_SCALED, LARGEST_SCALED, out=scaled)
 
     @property
-    def centre(self) -> npt.NDArray[np.float64] | None:
+    def center(self) -> npt.NDArray[np.float64] | None:
         """What is still to be subtracted from scaled rows."""
         return self.shift / self.scale if self.is_sparse else None
 
@@ -313,24 +313,24 @@ def join_columns(columns: Any, extra: npt.NDArray[np.float64]) -> Any:
 def measure_columns(
     X: Any, scaling: str | None, user: str = "support vector machines"
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the centre and the scale of each column; constant columns keep their scale."""
+    """Return the center and the scale of each column; constant columns keep their scale."""
     if sparse.issparse(X):
         if not X.has_canonical_format:  # sums of squares need repeated entries as one
             X = X.copy()
             X.sum_duplicates()
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
         _refuse_large_values(low, high, scaling, user)
-        centre = np.bincount(X.indices, X.data, X.shape[1]) / X.shape[0]
+        center = np.bincount(X.indices, X.data, X.shape[1]) / X.shape[0]
         squares = np.bincount(X.indices, X.data**2, X.shape[1]) / X.shape[0]
-        deviation = np.sqrt(np.maximum(squares - centre**2, 0.0))
+        deviation = np.sqrt(np.maximum(squares - center**2, 0.0))
     else:
         low, high = X.min(axis=0), X.max(axis=0)
         _refuse_large_values(low, high, scaling, user)
-        centre, deviation = X.mean(axis=0), X.std(axis=0)
+        center, deviation = X.mean(axis=0), X.std(axis=0)
     if scaling is None:
-        return centre, np.ones(len(centre))
+        return center, np.ones(len(center))
     scale = np.where(low < high, deviation if scaling == "standard" else high - low, 1.0)
-    return centre, np.where(scale > 1.0 / LARGEST_VALUE, scale, 1.0)
+    return center, np.where(scale > 1.0 / LARGEST_VALUE, scale, 1.0)
 
 
 def _refuse_large_values(

@@ -18,7 +18,7 @@ KernelValues = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.integer]
 
 
-def compute_gram(X: Any, kernel: str, factor: float, centre: Floats | None = None) -> KernelValues:
+def compute_gram(X: Any, kernel: str, factor: float, center: Floats | None = None) -> KernelValues:
     """Compute the kernel values between all pairs of samples.
 
     Parameters
@@ -27,7 +27,7 @@ def compute_gram(X: Any, kernel: str, factor: float, centre: Floats | None = Non
     kernel : {"linear", "rbf"}
         ``factor * x.z``, or ``exp(-factor * |x - z|^2)``.
     factor : float
-    centre : array of shape (n_features,), optional
+    center : array of shape (n_features,), optional
         What to subtract from every sample. A sparse matrix stays sparse.
 
     Returns
@@ -43,7 +43,7 @@ def compute_gram(X: Any, kernel: str, factor: float, centre: Floats | None = Non
     """
     n_samples = X.shape[0]
     gram = np.empty((n_samples, n_samples), dtype=np.float32)
-    shifts = measure_samples(X, kernel, centre)
+    shifts = measure_samples(X, kernel, center)
     step = _samples_at_once(n_samples)
     for start in range(0, n_samples, step):
         part, others = slice(start, min(start + step, n_samples)), slice(start, n_samples)
@@ -54,7 +54,7 @@ def compute_gram(X: Any, kernel: str, factor: float, centre: Floats | None = Non
     return gram
 
 
-def compute_kernel(X: Any, Z: Any, kernel: str, factor: float, centre: Floats | None = None) -> KernelValues:
+def compute_kernel(X: Any, Z: Any, kernel: str, factor: float, center: Floats | None = None) -> KernelValues:
     """Compute the kernel values between the samples of ``X`` and of ``Z``, as :func:`compute_gram` does.
 
     Examples
@@ -64,7 +64,7 @@ def compute_kernel(X: Any, Z: Any, kernel: str, factor: float, centre: Floats | 
            [1. ]], dtype=float32)
     """
     values = np.empty((X.shape[0], Z.shape[0]), dtype=np.float32)
-    x_shifts, z_shifts = (measure_samples(samples, kernel, centre) for samples in (X, Z))
+    x_shifts, z_shifts = (measure_samples(samples, kernel, center) for samples in (X, Z))
     step = _samples_at_once(Z.shape[0])
     for start in range(0, X.shape[0], step):
         part = slice(start, start + step)
@@ -105,14 +105,14 @@ def _mirror(gram: KernelValues) -> None:
             gram[other : other + TILE, part] = gram[part, other : other + TILE].T
 
 
-def measure_samples(X: Any, kernel: str, centre: Floats | None = None) -> Floats:
+def measure_samples(X: Any, kernel: str, center: Floats | None = None) -> Floats:
     """Return what each sample takes off its products: its part in the centering, or half of its squared length.
 
     Products of centered samples are x.z - (x.c - c.c / 2) - (z.c - c.c / 2), and half of a squared distance, with a
     minus, is x.z - x.x / 2 - z.z / 2.
     """
     if kernel == "linear":
-        return np.zeros(X.shape[0]) if centre is None else X @ centre - centre @ centre / 2
+        return np.zeros(X.shape[0]) if center is None else X @ center - center @ center / 2
     if hasattr(X, "multiply"):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel() / 2
     return np.einsum("ij,ij->i", X, X) / 2

@@ -238,7 +238,7 @@ class SVMLearner(Learner):
         else:
             by_column = kernel.factor * collapse(bound.X, support.astype(np.int32), coefficients)
         extra_weights = kernel.factor * (coefficients @ bound.extra[support])
-        intercepts = trained.intercepts if table.centre is None else trained.intercepts - by_column @ table.centre
+        intercepts = trained.intercepts if table.center is None else trained.intercepts - by_column @ table.center
         machines = Machines(None, by_column.astype(np.float32), extra_weights, intercepts, *trained[2:5])
         return machines, trained.left_out
 

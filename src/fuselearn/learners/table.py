@@ -64,12 +64,12 @@ class TableCoder:
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"size": [1.5, None], "colour": pd.Categorical(["red", "blue"])})
+    >>> frame = pd.DataFrame({"size": [1.5, None], "color": pd.Categorical(["red", "blue"])})
     >>> coder = TableCoder()
     >>> coder.fit_transform(frame)
     array([[1.5, 1. ],
            [nan, 0. ]])
-    >>> coder.transform(pd.DataFrame({"size": [2], "colour": ["green"]}))
+    >>> coder.transform(pd.DataFrame({"size": [2], "color": ["green"]}))
     array([[ 2., -1.]])
     """
 
@@ -262,10 +262,10 @@ class NumberEncoder:
     --------
     >>> import pandas as pd
     >>> encoder = NumberEncoder()
-    >>> encoder.fit_transform(pd.DataFrame({"colour": ["red", "blue"], "size": [1.5, 2.0]}))
+    >>> encoder.fit_transform(pd.DataFrame({"color": ["red", "blue"], "size": [1.5, 2.0]}))
     array([[0. , 1. , 1.5],
            [1. , 0. , 2. ]])
-    >>> encoder.transform(pd.DataFrame({"colour": ["green"], "size": [3.0]}))
+    >>> encoder.transform(pd.DataFrame({"color": ["green"], "size": [3.0]}))
     array([[0., 0., 3.]])
     """
 

@@ -599,7 +599,7 @@ def _shrink(best: Scores, common: float, n_positives: Scores, shrinkage: float) 
 
 
 def _halfway(above: Any, below: Any) -> Any:
-    """Return a number that ``above`` exceeds and ``below`` does not, even if they are neighbouring floats."""
+    """Return a number that ``above`` exceeds and ``below`` does not, even if they are neighboring floats."""
     middle = (above + below) / 2
     return np.where(middle < above, middle, below)
 

@@ -180,7 +180,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
     Notes
     -----
     Two choices differ from other implementations. Demands are fractions, as in the paper, stored as exact multiples of
-    1 / n_samples; utiml truncates them to integers, which makes no difference for folds of one size but would favour
+    1 / n_samples; utiml truncates them to integers, which makes no difference for folds of one size but would favor
     the larger part of a train-test split. And a full fold takes no more samples, so that sizes differ by one sample at
     most; in the paper the number of samples only breaks ties, and on small data folds differ by several percent.
 

@@ -89,7 +89,7 @@ def _divide(name: str, values: Any, X: Any) -> list[Any]:
             values = values.rechunk({0: X.chunks[0]})
         return list(values.to_delayed().ravel())
     if dask.is_dask_collection(values) and hasattr(values, "npartitions"):
-        # Optimised, columns of one file may be divided in other ways than the rest of it.
+        # Optimized, columns of one file may be divided in other ways than the rest of it.
         return list(values.to_delayed(optimize_graph=False))
     if isinstance(values, list | tuple) and all(isinstance(part, Delayed) for part in values):
         return list(values)

@@ -83,7 +83,7 @@ class DaskSession:
         """Release what is left after an error, whose traceback may still refer to it.
 
         Tasks that nobody wants are forgotten. To cancel them would be no more than that, and Dask's scheduler loses the
-        client when a task is cancelled on which one depends that is released already.
+        client when a task is canceled on which one depends that is released already.
         """
         if kind is not None and self.client.status == "running":
             for future in list(self._futures):
@@ -194,7 +194,7 @@ class DaskSession:
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Say so if the connection is lost; Dask only says that tasks were cancelled."""
+        """Say so if the connection is lost; Dask only says that tasks were canceled."""
         try:
             yield
         except (CancelledError, ClosedClientError, OSError) as error:

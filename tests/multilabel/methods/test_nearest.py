@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from fuselearn.datasets import make_digit_pairs
 from fuselearn.multilabel import BRkNNClassifier, MLkNNClassifier
-from fuselearn.multilabel.methods.nearest import METRICS, NeighbourSearch
+from fuselearn.multilabel.methods.nearest import METRICS, NeighborSearch
 
 X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0]])
 Y = np.array([[1], [1], [0], [0], [1]])
@@ -129,7 +129,7 @@ def test_of_equally_near_samples_the_first_are_neighbours(metric):
     """Few different samples have many copies; the search by trees, by blocks and of sparse samples finds the same."""
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.integers(1, 3, (200, 2)), np.full(200, 5)]).astype(float)
-    by_tree, of_sparse = (NeighbourSearch(form(rows), metric, "standard") for form in (np.asarray, sparse.csr_array))
+    by_tree, of_sparse = (NeighborSearch(form(rows), metric, "standard") for form in (np.asarray, sparse.csr_array))
     for found in (by_tree.find(rows, 5), of_sparse.find(sparse.csr_array(rows), 5)):
         for row, places in zip(rows, found.places, strict=True):
             assert places.tolist() == np.flatnonzero((rows == row).all(axis=1))[:5].tolist()

@@ -103,7 +103,7 @@ def balanced_kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Gene
     n_clusters : int
         With at least as many clusters as labels, every label is its own cluster.
     rng : numpy.random.Generator
-        Draws the first centres.
+        Draws the first centers.
 
     Returns
     -------
@@ -439,7 +439,7 @@ class HOMERModel(LabelModel):
     def list_paths(self, first: int) -> list[list[int]]:
         """Return, for each label, the numbers of the models on its path, given that of the first model."""
         last = first + self.n_models - 1
-        reached, paths = {0: [] if self.labelled is None else [last]}, [[0]] * self.n_labels
+        reached, paths = {0: [] if self.labeled is None else [last]}, [[0]] * self.n_labels
         for number, (groups, children) in enumerate(self.hierarchy):
             for group, child in zip(groups, children, strict=True):
                 path = [*reached[number], first]
@@ -451,20 +451,20 @@ class HOMERModel(LabelModel):
         return paths
 
     @property
-    def labelled(self) -> LabelModel | None:
+    def labeled(self) -> LabelModel | None:
         """The model of whether a sample has any label; None if all have."""
         return self.blocks[-1] if len(self.blocks) > len(self.hierarchy) else None
 
     @property
     def n_models(self) -> int:
         """Number of binary models: one for each meta-label of each node, and that of samples with any label."""
-        return sum(len(node.groups) for node in self.hierarchy) + (self.labelled is not None)
+        return sum(len(node.groups) for node in self.hierarchy) + (self.labeled is not None)
 
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probabilities of the labels: the product of the probabilities on the path to each label."""
         only = self._list_samples(X, only)
-        labelled = self.labelled
-        reached = {0: np.ones((len(only), 1)) if labelled is None else labelled.scores(X, only=only)}
+        labeled = self.labeled
+        reached = {0: np.ones((len(only), 1)) if labeled is None else labeled.scores(X, only=only)}
         probabilities = np.empty((len(only), self.n_labels))
         for number, (groups, children) in enumerate(self.hierarchy):
             path = reached.pop(number) * self.blocks[number].scores(X, only=only)
@@ -485,8 +485,8 @@ class HOMERModel(LabelModel):
         only = self._list_samples(X, only)
         scores = np.empty((self.n_labels, len(only)))
         going = np.ones(len(only), dtype=np.bool_)
-        if self.labelled is not None:
-            any_label = self.labelled.scores(X, only=only)[:, 0]
+        if self.labeled is not None:
+            any_label = self.labeled.scores(X, only=only)[:, 0]
             going = any_label > 0.5
             scores[:, ~going] = any_label[~going]
         waiting = [(0, np.flatnonzero(going))] if going.any() else []

@@ -255,7 +255,7 @@ def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float6
 
 
 def scale_rows(importances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Normalise each row to a sum of 1; rows of zeros are unchanged.
+    """Normalize each row to a sum of 1; rows of zeros are unchanged.
 
     Examples
     --------

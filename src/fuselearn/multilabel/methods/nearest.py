@@ -32,13 +32,13 @@ SCALINGS = ("standard", "minmax")
 Floats = npt.NDArray[np.float64]
 
 
-class Neighbours(NamedTuple):
+class Neighbors(NamedTuple):
     """The nearest training samples of each sample, the nearest first.
 
     Attributes
     ----------
-    places : int array of shape (n_samples, n_neighbours)
-    distances : array of shape (n_samples, n_neighbours)
+    places : int array of shape (n_samples, n_neighbors)
+    distances : array of shape (n_samples, n_neighbors)
     """
 
     places: npt.NDArray[np.intp]
@@ -70,7 +70,7 @@ class NumberTable(Learner):
         self.bound.release()
 
 
-class NeighbourSearch:
+class NeighborSearch:
     """Scaled training samples among which neighbors are searched; of equally near ones, the first are taken.
 
     Parameters
@@ -84,7 +84,7 @@ class NeighbourSearch:
 
     Examples
     --------
-    >>> search = NeighbourSearch(np.array([[0.0], [2.0], [3.0]]), "euclidean", None)
+    >>> search = NeighborSearch(np.array([[0.0], [2.0], [3.0]]), "euclidean", None)
     >>> search.find(np.array([[1.9]]), 2).places
     array([[1, 2]])
     >>> search.find_others(1).places.ravel()
@@ -93,7 +93,7 @@ class NeighbourSearch:
 
     def __init__(self, X: Any, metric: str, scaling: str | None) -> None:
         self.metric = metric
-        self._factors = 1.0 / measure_columns(X, scaling, "nearest neighbours")[1]
+        self._factors = 1.0 / measure_columns(X, scaling, "nearest neighbors")[1]
         self._rows = scale(X, self._factors)
         self._step = RESOLUTION * (1.0 if metric == "cosine" else _mean_length(self._rows, metric))
         self._index: Any = None
@@ -103,41 +103,41 @@ class NeighbourSearch:
         """Number of training samples."""
         return int(self._rows.shape[0])
 
-    def find(self, X: Any, n_neighbours: int, n_jobs: int | None = None) -> Neighbours:
+    def find(self, X: Any, n_neighbors: int, n_jobs: int | None = None) -> Neighbors:
         """Find the nearest training samples of new samples."""
-        return self._search(scale(X, self._factors), n_neighbours, n_jobs)
+        return self._search(scale(X, self._factors), n_neighbors, n_jobs)
 
-    def find_others(self, n_neighbours: int, n_jobs: int | None = None) -> Neighbours:
+    def find_others(self, n_neighbors: int, n_jobs: int | None = None) -> Neighbors:
         """Find the nearest other training samples of each training sample."""
-        return self._search(None, n_neighbours, n_jobs)
+        return self._search(None, n_neighbors, n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the search index, which is made again when it is needed."""
         return {**self.__dict__, "_index": None}
 
-    def _search(self, rows: Any, n_neighbours: int, n_jobs: int | None) -> Neighbours:
+    def _search(self, rows: Any, n_neighbors: int, n_jobs: int | None) -> Neighbors:
         """Search among all training samples, or, without rows, among the others of each."""
         asked, own = (self._rows, 1) if rows is None else (rows, 0)
-        if n_neighbours == 0:
-            return Neighbours(np.empty((asked.shape[0], 0), dtype=np.intp), np.empty((asked.shape[0], 0)))
+        if n_neighbors == 0:
+            return Neighbors(np.empty((asked.shape[0], 0), dtype=np.intp), np.empty((asked.shape[0], 0)))
         if self._index is None:
             from sklearn.neighbors import NearestNeighbors  # takes long to import
 
             self._index = NearestNeighbors(metric=self.metric).fit(self._rows)
         index = self._index.set_params(n_jobs=n_jobs)
-        n_found = min(n_neighbours + SPARE, self.n_samples - own)
+        n_found = min(n_neighbors + SPARE, self.n_samples - own)
         distances, places = index.kneighbors(rows, n_found)
         steps = self._round(distances)
-        found = _take_first(places, distances, steps, n_neighbours)
+        found = _take_first(places, distances, steps, n_neighbors)
         if n_found < self.n_samples - own:  # where more samples than were found are equally near, all are sorted
-            unsettled = np.flatnonzero(steps[:, n_neighbours - 1] == steps[:, -1])
+            unsettled = np.flatnonzero(steps[:, n_neighbors - 1] == steps[:, -1])
             for part in np.array_split(unsettled, 1 + len(unsettled) * self.n_samples // BLOCK_DISTANCES):
                 if len(part):
                     distances, places = index.kneighbors(asked[part], self.n_samples)
                     if own:
                         others = places != part[:, None]
                         distances, places = (table[others].reshape(len(part), -1) for table in (distances, places))
-                    settled = _take_first(places, distances, self._round(distances), n_neighbours)
+                    settled = _take_first(places, distances, self._round(distances), n_neighbors)
                     found.places[part], found.distances[part] = settled
         return found
 
@@ -148,11 +148,11 @@ class NeighbourSearch:
         return np.rint(distances / self._step)
 
 
-def _take_first(places: npt.NDArray[np.intp], distances: Floats, steps: Floats, n_neighbours: int) -> Neighbours:
+def _take_first(places: npt.NDArray[np.intp], distances: Floats, steps: Floats, n_neighbors: int) -> Neighbors:
     """Sort neighbors by their distance, and equally near ones by their place."""
-    order = np.lexsort((places, steps), axis=1)[:, :n_neighbours]
+    order = np.lexsort((places, steps), axis=1)[:, :n_neighbors]
     kept = np.where(np.take_along_axis(steps, order, 1) > 0, np.take_along_axis(distances, order, 1), 0.0)
-    return Neighbours(np.take_along_axis(places, order, 1), kept)
+    return Neighbors(np.take_along_axis(places, order, 1), kept)
 
 
 def _mean_length(rows: Any, metric: str) -> float:
@@ -169,7 +169,7 @@ def scale(rows: Any, factors: Floats) -> Any:
     return sparse.csr_array(rows @ sparse.diags_array(factors))
 
 
-class NeighbourModel(LabelModel):
+class NeighborModel(LabelModel):
     """Training samples with labels, among which the neighbors of new samples are searched.
 
     Parameters
@@ -178,7 +178,7 @@ class NeighbourModel(LabelModel):
         Bound to a `NumberTable`.
     n_neighbors : int
     metric, scaling
-        As for `NeighbourSearch`.
+        As for `NeighborSearch`.
     """
 
     def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None) -> None:
@@ -186,7 +186,7 @@ class NeighbourModel(LabelModel):
         self.used = problem.initial_weights > 0
         self.n_neighbors = n_neighbors
         self.n_jobs = problem.n_jobs
-        self.search = NeighbourSearch(take_rows(learner.bound.table, np.flatnonzero(self.used)), metric, scaling)
+        self.search = NeighborSearch(take_rows(learner.bound.table, np.flatnonzero(self.used)), metric, scaling)
         self.n_labels = problem.target.n_columns
         self.sample_weights = problem.initial_weights[self.used]
         self.labels = sparse.csr_array((problem.target.values[self.used] == 1).astype(np.float64))
@@ -206,22 +206,22 @@ class NeighbourModel(LabelModel):
         """Maximum number of neighbors of a new sample."""
         return self.search.n_samples
 
-    def weigh(self, neighbours: Neighbours) -> Scores:
-        """Return the probability of each label of samples with these neighbours."""
+    def weigh(self, neighbors: Neighbors) -> Scores:
+        """Return the probability of each label of samples with these neighbors."""
         raise NotImplementedError
 
     def count(
-        self, neighbours: Neighbours, marked: sparse.csr_array, votes: npt.NDArray[np.float64] | None = None
+        self, neighbors: Neighbors, marked: sparse.csr_array, votes: npt.NDArray[np.float64] | None = None
     ) -> Scores:
         """Sum the votes of the neighbors whose labels are marked; each has one vote by default."""
-        places = neighbours.places
+        places = neighbors.places
         data = np.ones(places.size) if votes is None else votes.ravel()
         ends = np.arange(places.shape[0] + 1) * places.shape[1]
         shape = (places.shape[0], self.search.n_samples)
         return (sparse.csr_array((data, places.ravel(), ends), shape=shape) @ marked).toarray()
 
 
-class MLkNNModel(NeighbourModel):
+class MLkNNModel(NeighborModel):
     """The probabilities of labels given how many of the neighbors have them."""
 
     def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None, smoothing: float) -> None:
@@ -244,15 +244,15 @@ class MLkNNModel(NeighbourModel):
         """Maximum number of neighbors: training samples have no more."""
         return self.search.n_samples - 1
 
-    def weigh(self, neighbours: Neighbours) -> Scores:
+    def weigh(self, neighbors: Neighbors) -> Scores:
         """Return the probability of each label by Bayes' rule."""
-        counted = self.count(neighbours, self.labels).astype(np.intp)
+        counted = self.count(neighbors, self.labels).astype(np.intp)
         without, with_label = self.likelihoods[:, np.arange(self.n_labels), counted]
         positive = self.priors * with_label
         return positive / (positive + (1 - self.priors) * without)
 
 
-class BRkNNModel(NeighbourModel):
+class BRkNNModel(NeighborModel):
     """The fraction of the neighbors that have a label."""
 
     def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None, weights: str) -> None:
@@ -263,22 +263,22 @@ class BRkNNModel(NeighbourModel):
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
         """Return 1 for the n labels of the largest fractions, n being the neighbors' mean number of labels."""
         X = X if only is None else take_rows(X, only)
-        neighbours = self.search.find(X, min(self.n_neighbors, self.n_most), self.n_jobs)
-        sizes = np.asarray(self.labels.sum(axis=1)).ravel()[neighbours.places].mean(axis=1)
-        ranks = np.argsort(np.argsort(-self.weigh(neighbours), axis=1, kind="stable"), axis=1, kind="stable")
+        neighbors = self.search.find(X, min(self.n_neighbors, self.n_most), self.n_jobs)
+        sizes = np.asarray(self.labels.sum(axis=1)).ravel()[neighbors.places].mean(axis=1)
+        ranks = np.argsort(np.argsort(-self.weigh(neighbors), axis=1, kind="stable"), axis=1, kind="stable")
         return (ranks < np.rint(sizes)[:, None]).astype(np.float64)
 
-    def weigh(self, neighbours: Neighbours) -> Scores:
+    def weigh(self, neighbors: Neighbors) -> Scores:
         """Return the weighted fraction of the neighbors with each label."""
-        votes = self.sample_weights[neighbours.places]
+        votes = self.sample_weights[neighbors.places]
         if self.weights == "distance":
-            votes = votes * _weigh_distances(neighbours.distances)
-        positive = self.count(neighbours, self.labels, votes)
-        known = votes.sum(axis=1, keepdims=True) - self.count(neighbours, self.unknown, votes)
+            votes = votes * _weigh_distances(neighbors.distances)
+        positive = self.count(neighbors, self.labels, votes)
+        known = votes.sum(axis=1, keepdims=True) - self.count(neighbors, self.unknown, votes)
         return np.divide(positive, known, out=np.zeros_like(positive), where=known > 0)
 
 
-def train_neighbours(problem: Problem, model: NeighbourModel) -> Trained:
+def train_neighbors(problem: Problem, model: NeighborModel) -> Trained:
     """Return a model of neighbors as a trained ensemble; if wanted, with the scores of each sample by the others."""
     out_of_bag = OutOfBag(problem.n_samples, problem.target.n_columns)
     if problem.out_of_bag and model.search.n_samples > 1:
@@ -288,7 +288,7 @@ def train_neighbours(problem: Problem, model: NeighbourModel) -> Trained:
     return replace(single(model, problem), out_of_bag=out_of_bag)
 
 
-class _NeighbourClassifier(MultilabelBase):
+class _NeighborClassifier(MultilabelBase):
     """What both classifiers share: how neighbors are searched, and held-out scores by the neighbors of each."""
 
     random_state = None  # nothing is random
@@ -316,7 +316,7 @@ class _NeighbourClassifier(MultilabelBase):
         return trained.out_of_bag.mean()
 
 
-class MLkNNClassifier(_NeighbourClassifier):
+class MLkNNClassifier(_NeighborClassifier):
     """Labels by how often they occur among the nearest neighbors, compared with the training samples (ML-kNN).
 
     With H1 and H0 the events that a sample has label l or not, and E_j that j of its k neighbors have it, ::
@@ -402,12 +402,12 @@ class MLkNNClassifier(_NeighbourClassifier):
 
     def _train(self, problem: Problem) -> Trained:
         model = MLkNNModel(problem, self.n_neighbors, self.metric, self.scaling, self.smoothing)
-        trained = train_neighbours(problem, model)
+        trained = train_neighbors(problem, model)
         trained.trace = {"priors_": model.priors, "likelihoods_": model.likelihoods}
         return trained
 
 
-class BRkNNClassifier(_NeighbourClassifier):
+class BRkNNClassifier(_NeighborClassifier):
     """The fraction of the nearest neighbors that have a label (BR-kNN).
 
     It is binary relevance with nearest neighbors, which are searched once for all labels::
@@ -445,7 +445,7 @@ class BRkNNClassifier(_NeighbourClassifier):
 
     Notes
     -----
-    The weight of a sample multiplies that of its vote; a sample of weight 0 is no neighbour. A neighbor whose label is
+    The weight of a sample multiplies that of its vote; a sample of weight 0 is no neighbor. A neighbor whose label is
     not known, NaN in ``y``, has no vote on it; if it is known of none of them, the probability is 0.
 
     References
@@ -487,7 +487,7 @@ class BRkNNClassifier(_NeighbourClassifier):
 
     def _train(self, problem: Problem) -> Trained:
         model = BRkNNModel(problem, self.n_neighbors, self.metric, self.scaling, self.weights)
-        return train_neighbours(problem, model)
+        return train_neighbors(problem, model)
 
 
 def _weigh_distances(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

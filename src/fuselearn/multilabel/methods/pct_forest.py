@@ -170,7 +170,7 @@ class PCTForestClassifier(MultilabelEnsemble):
     p_j being the fraction of samples with the label. For ``feature_importances_``, the sums over a feature's splits in
     a tree are divided by their sum over the features, averaged over the trees, and divided by their sum again, so that
     each row sums to 1; the row of a label that is constant is 0. With one label, these are the importances of
-    scikit-learn's random forest. Like those, they favour features with many different values, which
+    scikit-learn's random forest. Like those, they favor features with many different values, which
     ``sklearn.inspection.permutation_importance`` does not.
 
     References
