@@ -86,12 +86,15 @@ dist: $(READY)  ## build the distributions, and test each in an empty environmen
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python .ci/test_distribution.py dist
 
-lint: $(READY) $(BUILT)  ## style, types and the architecture contract
+lint: $(READY) $(BUILT)  ## style, types, spelling, workflow files and the architecture contract
 	$(BIN)/ruff check $(FORMATTED)
 	$(BIN)/ruff format --check $(FORMATTED)
 	$(BIN)/python .ci/write_stubs.py --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/clang-format --dry-run -Werror $(filter cpp/%,$(CORE))
 	ls cpp/bindings/*.cpp | xargs -n 1 -P 2 $(BIN)/clang-tidy --quiet -p $$(ls -dt build/editable/* | head -n 1)
 

@@ -1,6 +1,6 @@
 """HOMER written plainly: drawn rows are copied, and every meta-label gets an SVC of its own.
 
-It grows the same kind of hierarchy as ``HOMERClassifier`` with the same settings, on columns that were standardised
+It grows the same kind of hierarchy as ``HOMERClassifier`` with the same settings, on columns that were standardized
 once. Linear products are divided by the number of columns, which for an SVC means a cost divided by it. Nothing is
 calibrated: a probability would be a logistic of the margin.
 """
@@ -62,10 +62,10 @@ class PlainHOMER:
     def _balance(self, points: np.ndarray) -> np.ndarray:
         """Divide by k-means; full clusters send their farthest points away."""
         most = -(-len(points) // self.n_clusters)
-        centres = points[self.rng.choice(len(points), self.n_clusters, replace=False)]
+        centers = points[self.rng.choice(len(points), self.n_clusters, replace=False)]
         clusters = np.full(len(points), -1)
         for _ in range(100):
-            distances = ((points[:, None, :] - centres) ** 2).sum(axis=2)
+            distances = ((points[:, None, :] - centers) ** 2).sum(axis=2)
             before, clusters = clusters, distances.argmin(axis=1)
             while (sizes := np.bincount(clusters, minlength=self.n_clusters)).max() > most:
                 full = int(sizes.argmax())
@@ -75,5 +75,5 @@ class PlainHOMER:
             if (clusters == before).all():
                 break
             used = np.unique(clusters)
-            centres[used] = [points[clusters == cluster].mean(axis=0) for cluster in used]
+            centers[used] = [points[clusters == cluster].mean(axis=0) for cluster in used]
         return clusters

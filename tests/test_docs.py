@@ -1,7 +1,9 @@
 """The examples of the documentation run as they stand."""
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib
 import pytest
@@ -16,9 +18,10 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 def test_examples_run(page, tmp_path, monkeypatch):
     matplotlib.use("agg")
     monkeypatch.chdir(tmp_path)
-    shared = {}
+    module = ModuleType("page")  # classes of a page can be pickled
+    monkeypatch.setitem(sys.modules, "page", module)
     for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
-        exec(compile(block, str(page), "exec"), shared)
+        exec(compile(block, str(page), "exec"), vars(module))
 
 
 def test_links_lead_somewhere():
