@@ -435,7 +435,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
     def _combine(self, X: Any) -> Scores:
         """Sum the members' calibrated probabilities times their weights, and correct the sum for wrong labels."""
-        return sharpen(np.tensordot(self.estimator_weights_, self._calibrated_outputs(X), axes=1), self._sharpness_)
+        outputs = self._calibrated_outputs(X)
+        return sharpen(np.tensordot(self.estimator_weights_, outputs, axes=1), self._sharpness_)
 
     def _calibrated_outputs(self, X: Any) -> Scores:
         outputs = self._member_outputs(X)
