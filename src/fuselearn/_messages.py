@@ -10,7 +10,7 @@ from typing import Any
 
 
 def show(value: Any) -> str:
-    """Return the repr of a value without the names of NumPy's types, also inside of containers.
+    """Return the repr of a value without NumPy's type names, also in containers.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def show(value: Any) -> str:
 
 
 def did_you_mean(value: Any, known: Iterable[Any]) -> str:
-    """Return a sentence, after a space, with the known name that is most like a misspelled one; or nothing.
+    """Return a space and a suggestion of the most similar known name, or an empty string.
 
     Examples
     --------

@@ -231,6 +231,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     ) -> npt.NDArray[np.bool_]:
         """Predict the classes of each sample that cannot be excluded, calibrated on ``held_out_proba_``.
 
+        The probabilities are those of the first fit, like ``held_out_proba_``; the predicted class is added.
+
         Parameters
         ----------
         X, coverage, per_class, allow_empty
@@ -253,7 +255,13 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         thresholds = find_thresholds(
             calibration, coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=rate
         )
-        return select_classes(self.predict_proba(X), thresholds, allow_empty=allow_empty)
+        outputs = self._calibrated_outputs(X)
+        # What was held out is the first fit; models fitted again are more certain.
+        first = np.array([not member.name.endswith(AGAIN) for member in self._members_])
+        weights = self.estimator_weights_[first] / self.estimator_weights_[first].sum()
+        probabilities = sharpen(np.tensordot(weights, outputs[first], axes=1), self._sharpness_)
+        predicted = np.tensordot(self.estimator_weights_, outputs, axes=1).argmax(axis=1)
+        return select_classes(probabilities, thresholds, allow_empty=allow_empty, predicted=predicted)
 
     def describe(self) -> str:
         """Return a table of the members, the best one first, both fits, and what is estimated about the labels.
@@ -427,9 +435,12 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
     def _combine(self, X: Any) -> Scores:
         """Sum the members' calibrated probabilities times their weights, and correct the sum for wrong labels."""
+        outputs = self._calibrated_outputs(X)
+        return sharpen(np.tensordot(self.estimator_weights_, outputs, axes=1), self._sharpness_)
+
+    def _calibrated_outputs(self, X: Any) -> Scores:
         outputs = self._member_outputs(X)
-        calibrated = [sharpen(output, a) for output, a in zip(outputs, self._exponents_, strict=True)]
-        return sharpen(np.tensordot(self.estimator_weights_, np.stack(calibrated), axes=1), self._sharpness_)
+        return np.stack([sharpen(output, a) for output, a in zip(outputs, self._exponents_, strict=True)])
 
 
 class MemberTraining:
