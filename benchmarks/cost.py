@@ -13,13 +13,14 @@ from benchmarks.timing import pick
 
 CLASSES = pick(((1_000, 20), (10_000, 20), (100_000, 20), (10_000, 200)), ((100, 5),))
 LABELS = pick(((1_000, 50, 10), (10_000, 50, 10), (1_000, 500, 10), (1_000, 50, 100)), ((100, 5, 3),))
+FEW_SAMPLES = pick(((1_000, 50, 10), (3_000, 50, 10), (1_000, 500, 10), (1_000, 50, 100)), ((100, 5, 3),))
 METHODS = {
     "fuselearn:FusedClassifier()": CLASSES,
     "fuselearn:KFHEClassifier()": CLASSES,
     "fuselearn.diagnosis:audit_labels": CLASSES,
     "sklearn.ensemble:RandomForestClassifier()": CLASSES,
     "fuselearn.multilabel:FusedMultilabelClassifier()": LABELS,
-    "fuselearn.multilabel:KFHEHOMERClassifier()": LABELS,
+    "fuselearn.multilabel:KFHEHOMERClassifier()": FEW_SAMPLES,
     "fuselearn.multilabel:PCTForestClassifier()": LABELS,
 }
 PROGRAM = """

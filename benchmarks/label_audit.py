@@ -14,8 +14,9 @@ and 20 % of the labels are made wrong. Then, averaged over tables and rates,
 
 A second table has found, right and the number of suspects over that of wrong labels for each kind of noise and each
 rate. A third one has, for each least confidence, the fraction of the labels changed by ``corrected_labels`` that are
-then correct, and the number of wrong labels that are left over that before. The last line is the fraction of the labels
-of scikit-learn's generated tables, all correct, that are suspects.
+then correct, and the number of wrong labels that are left over that before. Two lines compare the audit with one that
+judges by the held-out probabilities of a ``FusedClassifier``, whose own time is not counted. The last line is the
+fraction of the labels of scikit-learn's generated tables, all correct, that are suspects.
 
 The others rank by the probabilities of scikit-learn's random forest, from five folds: cleanlab's quality scores; the
 issues that ``find_label_issues`` lists, in its order, before all other samples; and the quality of ``CleanLearning``,
@@ -29,6 +30,7 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,13 +49,14 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from benchmarks.timing import pick
+from fuselearn import FusedClassifier
 from fuselearn.datasets import DatasetError, corrupt_labels, load_dataset
 from fuselearn.diagnosis import LabelAudit, audit_labels
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 PAPERS = ("glass", "sonar", "vertebral", "ionosphere", "knowledge")
 MOST_SAMPLES = pick(500, 60)
-KINDS = ("uniform", "pair", "boundary", "neighbour", "feature-dependent")
+KINDS = pick(("uniform", "pair", "boundary", "neighbour", "feature-dependent"), ("uniform", "boundary"))
 RATES = pick((0.05, 0.1, 0.2), (0.2,))
 NEAR_BORDER = "boundary"  # nobody finds these
 CONFIDENCES = (0.5, 0.7, 0.8, 0.9, 0.95)
@@ -74,6 +77,7 @@ LABELS: tuple[dict[str, Any], ...] = (
     {"n_samples": 300, "n_features": 60, "n_classes": 15, "n_labels": 3},
 )
 N_SEEDS = pick(3, 1)
+FUSED = "by FusedClassifier"
 OURS, OTHERS = "audit_labels", ("quality scores", "find_label_issues", "CleanLearning")
 AUDITS = (OURS, *OTHERS)
 
@@ -182,6 +186,11 @@ def measure_all(*, with_others: bool) -> dict[tuple[str, str], list[list[float]]
                 measured += measure_suspects(ours["suspect"].to_numpy(), wrong)
                 correct = np.where(np.isin(y, classes), np.searchsorted(classes, y), -1)
                 found[kind, OURS].append([*measured, wrong.sum(), *measure_corrections(audit, numbers, correct)])
+                fused = FusedClassifier(random_state=0).hold_out(X, numbers)
+                audit, seconds = timed(partial(audit_labels, X, numbers, probabilities=fused, random_state=0))
+                ours = audit.rows.sort_index()
+                measured = measure(ours["probability"].to_numpy(), seconds, wrong)
+                found[kind, FUSED].append(measured + measure_suspects(ours["suspect"].to_numpy(), wrong))
                 if with_others:
                     for title, (trust, seconds) in run_others(X, numbers).items():
                         found[kind, title].append(measure(trust, seconds, wrong))
@@ -212,6 +221,16 @@ def print_corrections(found: dict[tuple[str, str], list[list[float]]]) -> None:
         print(f"| {confidence} | {' | '.join(f'{value:.3f}' for value in numbers.ravel())} |", flush=True)
 
 
+def print_fused(found: dict[tuple[str, str], list[list[float]]]) -> None:
+    """Compare judging by the members of the audit, and by a fused classifier, over all kinds of noise."""
+    print()
+    for title in (OURS, FUSED):
+        lines = np.array([line[:6] for kind in KINDS for line in found[kind, title]])
+        names = ("AP", "missed", "seconds", "found", "right", "suspects / wrong")
+        means = ", ".join(f"{name} {value:.3f}" for name, value in zip(names, lines.mean(axis=0), strict=True))
+        print(f"{title}: {means}", flush=True)
+
+
 def print_correct() -> None:
     """Print the mean fraction of correct labels that are suspects."""
     rates = {}
@@ -239,6 +258,7 @@ def main() -> None:
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
     print_numbers(found)
     print_corrections(found)
+    print_fused(found)
     print_correct()
     if with_others:
         spent = {t: sum(line[2] for kind in KINDS for line in found[kind, t]) for t in audits}

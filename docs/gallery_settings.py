@@ -10,7 +10,7 @@ from sphinx_gallery.scrapers import figure_rst
 MOST_SECONDS = 10
 
 READING_ORDER = (
-    "filter_at_work", "trace", "label_audit", "explanation", "noise_rises", "prediction_sets", "thresholds",
+    "filter_at_work", "trace", "label_audit", "noise_rises", "prediction_sets", "explanation", "thresholds",
     "homer_hierarchy", "stacking_selection", "stacking_overfits", "output_codes", "bias_variance", "forest_grows",
     "own_sensor", "tuning", "csv_to_onnx",
 )  # fmt: skip

@@ -40,7 +40,7 @@ figure = plt.figure(figsize=(9, 4), layout="constrained")
 left, right = figure.subfigures(1, 2, width_ratios=(5, 4))
 for ax, i in zip(left.subplots(3, 4).flat, ranking, strict=False):
     ax.imshow(X[i].reshape(8, 8), cmap="gray_r")
-    ax.set_title(f"labelled {y[i]}", fontsize=9, color="tab:red" if y[i] != true[i] else "black")
+    ax.set_title(f"labeled {y[i]}", fontsize=9, color="tab:red" if y[i] != true[i] else "black")
     ax.axis("off")
 curve = right.subplots()
 curve.plot(np.arange(1, len(found) + 1), found, label="audit")

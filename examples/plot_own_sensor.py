@@ -8,7 +8,7 @@ Any scikit-learn classifier is a sensor for the Kalman filter, also one that you
 # %%
 # A weak classifier of your own
 # -----------------------------
-# It knows one thing: how far a sample is from a centre. Inside of a circle it says one class, outside the other one.
+# It knows one thing: how far a sample is from a center. Inside of a circle it says one class, outside the other one.
 # ``sample_weight`` is how the filter tells it which samples matter.
 
 import matplotlib.pyplot as plt

@@ -24,7 +24,7 @@ from fuselearn import BaggedClassifier, CARTClassifier, EnsembleSelection, Linea
 
 X, y = load_breast_cancer(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
-library = [(f"{k} neighbours", make_pipeline(StandardScaler(), KNeighborsClassifier(k))) for k in (1, 3, 7, 15)]
+library = [(f"{k} neighbors", make_pipeline(StandardScaler(), KNeighborsClassifier(k))) for k in (1, 3, 7, 15)]
 library += [
     (f"logistic, C={C:g}", make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=500)))
     for C in (0.01, 0.1, 1)

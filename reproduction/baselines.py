@@ -278,7 +278,7 @@ def without_gaps(model: BaseEstimator, *steps: BaseEstimator, sparse: bool = Fal
 
 
 def logistic_regression() -> Pipeline:
-    """Return logistic regression on standardised numbers, with missing ones at the mean, and one-hot categories."""
+    """Return logistic regression on standardized numbers, with missing ones at the mean, and one-hot categories."""
     return without_gaps(LogisticRegression(max_iter=1000), StandardScaler(), sparse=True)
 
 

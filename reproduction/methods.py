@@ -89,7 +89,10 @@ KFHE: Mapping[str, Method] = {
 """The methods of the KFHE paper and other settings of KFHE."""
 
 ROBUST: Mapping[str, Method] = {
-    "Fused": Method(FusedClassifier, "ten kinds of classifiers, weighed by their errors on held-out samples"),
+    "Fused": Method(
+        FusedClassifier,
+        "ten classifiers, weighed by held-out errors, and fitted again with less weight on doubtful labels",
+    ),
     "KFHE": Method(KFHEClassifier, "100 pruned trees fused by a Kalman filter, with the out-of-bag reset"),
     "KFHE (unpruned)": Method(
         lambda: KFHEClassifier(CARTClassifier(complexity=None)),
@@ -112,10 +115,10 @@ ROBUST: Mapping[str, Method] = {
         lambda: one_hot(RandomForestClassifier(min_samples_leaf=3)),
         "scikit-learn's random forest, at least three samples in a leaf",
     ),
-    "ExtraTrees": Method(lambda: one_hot(ExtraTreesClassifier()), "scikit-learn's extremely randomised trees"),
+    "ExtraTrees": Method(lambda: one_hot(ExtraTreesClassifier()), "scikit-learn's extremely randomized trees"),
     "ExtraTrees (leaf 3)": Method(
         lambda: one_hot(ExtraTreesClassifier(min_samples_leaf=3)),
-        "scikit-learn's extremely randomised trees, at least three samples in a leaf",
+        "scikit-learn's extremely randomized trees, at least three samples in a leaf",
     ),
     "HistGradientBoosting": Method(
         lambda: HistGradientBoostingClassifier(categorical_features="from_dtype"),
@@ -233,7 +236,7 @@ LABELS: Mapping[str, Method] = {
         partial(_authors_homers, None),
         "20 HOMERs with the constants of its authors' program: cost 1e8, radial gamma 1e-6, unscaled features",
     ),
-    "KFHE-HOMER (authors, scaled)": Method(partial(_authors_homers, "standard"), "the same with standardised features"),
+    "KFHE-HOMER (authors, scaled)": Method(partial(_authors_homers, "standard"), "the same with standardized features"),
     "E-HOMER": Method(
         partial(Variant, "E-HOMER (mean)", _by_majority),
         "the majority vote of 100 HOMERs on samples of twice the size",
@@ -270,7 +273,7 @@ LABELS: Mapping[str, Method] = {
         "the same trees, decided by thresholds from out-of-bag scores",
     ),
     "AdaBoost.MH": Method(multilabel.AdaBoostMHClassifier, "100 boosted stumps"),
-    "MLkNN": Method(multilabel.MLkNNClassifier, "ML-kNN with 10 neighbours"),
+    "MLkNN": Method(multilabel.MLkNNClassifier, "ML-kNN with 10 neighbors"),
     **_forests("RF", RandomForestClassifier, "scikit-learn's random forest of all labels"),
     **_forests(
         "BR-RF",

@@ -136,13 +136,17 @@ def test_clones_pickles_and_files_predict_the_same(entry, tmp_path):
     X, y = entry.samples()
     model = entry.fit()
     expected = answer(model, X)
-    copies = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model), clone(model).fit(X, y)]
+    np.testing.assert_array_equal(answer(clone(model).fit(X, y), X), expected)
+    copies = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
     for _ in range(2):  # once more, now that the model may have prepared itself for prediction
         save(model, tmp_path / "model.fuse")
         copies.append(load(tmp_path / "model.fuse"))
+    arrays = {name: value for name, value in vars(model).items() if isinstance(value, np.ndarray)}
     for again in copies:
         np.testing.assert_array_equal(answer(again, X), expected)
         assert repr(again) == repr(model)
+        for name, value in arrays.items():
+            np.testing.assert_array_equal(getattr(again, name), value)
     if predicts(entry):
         np.testing.assert_array_equal(copies[-1].predict(X), model.predict(X))
         header = read_header(tmp_path / "model.fuse")

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fuselearn import BaggedClassifier, ForestClassifier, FusedClassifier
 from fuselearn.combine.fused import default_members
 from fuselearn.datasets import corrupt_labels
+from fuselearn.fusion.trust import count_confident, trust_labels
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,93 @@ def test_every_step_from_held_out_errors_to_probabilities(wine):
     assert 1.0 <= fused._sharpness_ <= 3.0
     np.testing.assert_allclose(fused.predict_proba(X), calibrate(summed, fused._sharpness_))
     np.testing.assert_allclose(fused.estimator_weights_, [weights[n] for n in fused.named_estimators_])
+
+
+@pytest.fixture(scope="module")
+def noisy_wine(wine):
+    return wine[0], corrupt_labels(wine[1], 0.3, random_state=0)
+
+
+def test_the_second_fit_is_weighed_by_the_trust_in_labels(noisy_wine):
+    """One member takes sample weights, the other is fitted to the samples with a weight."""
+    X, z = noisy_wine
+    members = [("bayes", GaussianNB()), ("near", KNeighborsClassifier(15))]
+    fused = FusedClassifier(members, tolerance=0.5, random_state=0).fit(X, z)
+    joint = count_confident(fused.held_out_proba_, z)
+    trust = trust_labels(joint, fused.held_out_proba_, z)
+    np.testing.assert_allclose(fused.sample_weights_, trust)
+    np.testing.assert_allclose(fused.noise_matrix_, joint.noise_matrix)
+    low, high = fused.noise_interval_
+    assert low < 0.3 < high
+    assert low < fused.noise_rate_ < high
+    kept = trust > 0
+    again = [
+        GaussianNB().fit(X[kept], z[kept], sample_weight=trust[kept]),
+        KNeighborsClassifier(15).fit(X[kept], z[kept]),
+    ]
+    both = [clone(member).fit(X, z) for _, member in members] + again
+    assert list(fused.named_estimators_) == ["bayes", "near", "bayes__again", "near__again"]
+    first, s = (
+        np.exp(-np.array([next(one.error for one in fused.members_ if one.name == name) for name, _ in members]) / 0.5),
+        min(joint.contradicted, 0.5),
+    )
+    first /= first.sum()
+    weights = np.concatenate([(1 - s) * first, s * first])
+    np.testing.assert_allclose(fused.estimator_weights_, weights)
+    exponents = 2 * [next(one.exponent for one in fused.members_ if one.name == name) for name, _ in members]
+    summed = sum(w * calibrate(m.predict_proba(X), a) for w, m, a in zip(weights, both, exponents, strict=True))
+    np.testing.assert_allclose(fused.predict_proba(X), calibrate(summed, fused._sharpness_))
+
+
+def test_on_clean_labels_nothing_is_fitted_again(wine):
+    fused = FusedClassifier(n_estimators=10, random_state=0).fit(*wine)
+    assert not any(name.endswith("__again") for name in fused.named_estimators_)
+    assert fused.noise_interval_[1] < 0.05
+    assert "no member is fitted again" in fused.describe()
+
+
+def test_members_with_little_weight_are_not_fitted_again(noisy_wine):
+    fused = FusedClassifier(n_estimators=10, tolerance=0.02, random_state=0).fit(*noisy_wine)
+    names, n_first = list(fused.named_estimators_), sum("__" not in name for name in fused.named_estimators_)
+    first, second = fused.estimator_weights_[:n_first], fused.estimator_weights_[n_first:]
+    s = second.sum()
+    assert 0.25 < s <= 0.5
+    counting = s * first / first.sum() >= 0.01
+    assert names[n_first:] == [f"{name}__again" for name, counts in zip(names, counting, strict=False) if counts]
+    assert 0 < len(second) < n_first
+    np.testing.assert_allclose(second / s, first[counting] / first[counting].sum())
+    assert f"{len(second)} members are fitted again" in fused.describe()
+    assert f"{(fused.sample_weights_ == 0).sum()} labels are not trusted" in fused.describe()
+
+
+def test_wrong_labels_are_not_trusted_and_the_second_fit_is_better():
+    X, y = load_digits(return_X_y=True)
+    train, test = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
+    z = corrupt_labels(y[train], 0.4, random_state=0)
+    fused = FusedClassifier(n_estimators=10, random_state=0).fit(X[train], z)
+    wrong = z != y[train]
+    assert (fused.sample_weights_[wrong] == 0).mean() > 0.75
+    assert (fused.sample_weights_[~wrong] > 0).mean() > 0.9
+    low, high = fused.noise_interval_
+    assert low < 0.4 < high
+    n_first = sum("__" not in name for name in fused.named_estimators_)
+    alone = fused.named_estimators_
+    best = next(name for name in alone if f"{name}__again" in alone)
+    assert 0 < n_first < len(alone)
+    assert alone[f"{best}__again"].score(X[test], y[test]) > alone[best].score(X[test], y[test])
+
+
+def test_samples_without_weight_have_no_part_in_the_second_fit(noisy_wine):
+    X, z = noisy_wine
+    used = np.arange(len(z)) % 5 > 0
+    models = [
+        FusedClassifier([("bayes", GaussianNB())], cv=KFold(3, shuffle=True, random_state=0)).fit(
+            X, labels, sample_weight=used.astype(float)
+        )
+        for labels in (z, np.where(used, z, 0))
+    ]
+    np.testing.assert_allclose(*(model.sample_weights_ for model in models))
+    np.testing.assert_allclose(*(model.predict_proba(X) for model in models))
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.3])
@@ -244,8 +332,8 @@ def test_medians_are_learned_inside_the_fold(wine):
     X = X.copy()
     X[::5, 0] = np.nan
     with pytest.warns(UserWarning, match="Members 'bayes': missing values imputed"):
-        FusedClassifier([("bayes", Noting())], cv=KFold(2), random_state=0).fit(X, y)
-    halves = [X[inside] for inside, _ in KFold(2).split(X)]
+        FusedClassifier([("bayes", Noting())], cv=KFold(2, shuffle=True, random_state=0)).fit(X, y)
+    halves = [X[inside] for inside, _ in KFold(2, shuffle=True, random_state=0).split(X)]
     filled = seen[-3:]
     for column, own in zip(filled, [*halves, X], strict=True):
         np.testing.assert_array_equal(column, np.where(np.isnan(own[:, 0]), np.nanmedian(own[:, 0]), own[:, 0]))
@@ -266,7 +354,7 @@ def test_the_sample_of_a_large_table_is_not_one_of_its_folds(wine, monkeypatch):
     with pytest.warns(UserWarning, match="trained on 60 of 120 samples"):
         fused = FusedClassifier(n_estimators=2, cv=2, random_state=0).fit(X, y)
     assert "left out" not in str(fused.notes_)
-    assert len(fused.members_) == 8
+    assert len(fused.members_) == 10
 
 
 @pytest.mark.parametrize("n_samples", [3, 5])
@@ -284,7 +372,7 @@ def test_a_class_with_one_sample_is_never_held_out_from_the_only_other_one(wine)
     fused = FusedClassifier([("bayes", GaussianNB())], random_state=0).fit(X[:20], target)
     assert np.isnan(fused.held_out_proba_[7]).all()
     assert fused.classes_.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="no part of the samples has two classes"):
+    with pytest.raises(ValueError, match="no fold leaves two classes to train on"):
         FusedClassifier().fit(X[[0, -1]], y[[0, -1]])
 
 
@@ -307,7 +395,7 @@ def test_the_table_and_the_figure_name_every_member(wine):
     fused = FusedClassifier(three(), tolerance=0.1, random_state=0).fit(*wine)
     lines = fused.describe().splitlines()
     assert lines[0].split() == ["member", "weight", "squared", "error", "accuracy", "seconds"]
-    assert [line.split()[0] for line in lines[1:-1]] == ["bayes", "near", "guess"]
+    assert [line.split()[0] for line in lines[1:4]] == ["bayes", "near", "guess"]
     weights, errors = fused.plot_members().axes
     assert [label.get_text() for label in weights.get_yticklabels()] == ["bayes", "near", "guess"]
     assert [bar.get_width() for bar in weights.patches] == [report.weight for report in fused.members_]
@@ -319,7 +407,7 @@ def test_where_labels_are_wrong_a_robust_member_counts_more_than_one_that_learns
     noisy = corrupt_labels(y, 0.3, random_state=0)
     members = [("by_heart", DecisionTreeClassifier(random_state=0)), ("line", LogisticRegression(max_iter=1000))]
     fused = FusedClassifier(members, random_state=0).fit(X, noisy)
-    assert list(fused.named_estimators_) == ["line"]
+    assert [name.removesuffix("__again") for name in fused.named_estimators_] == ["line", "line"]
     assert fused.score(X, y) > members[0][1].fit(X, noisy).score(X, y) + 0.05
 
 

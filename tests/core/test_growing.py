@@ -59,20 +59,6 @@ class TestAgainstExactSearch:
         leaves = judge(tree, X, y, counts, n_categories=n_categories)
         np.testing.assert_array_equal(tree.apply(columns), leaves)
 
-    @pytest.mark.parametrize("n_classes", [2, 3])
-    @pytest.mark.parametrize("n_categories", [(0, 0, 0), (0, 0, 6)])
-    def test_histograms_find_the_same_best_splits(self, grow, judge, n_categories, n_classes):
-        plan = StoragePlan(most_presorted=0, least_histogram=1, samples_per_code=0.0)
-        n_categories = np.array(n_categories, dtype=np.int32)
-        for seed in range(10):
-            rng = np.random.default_rng(seed)
-            X = tied_table(rng, 40, 3, missing=0.15)
-            X[:, 2] = rng.integers(0, 6, 40)
-            y, counts = rng.integers(0, n_classes, 40), rng.integers(0, 3, 40)
-            columns, tree = grow(X, y, counts=counts, n_categories=n_categories, n_classes=n_classes, plan=plan)
-            leaves = judge(tree, X, y, counts, n_categories=n_categories)
-            np.testing.assert_array_equal(tree.apply(columns), leaves)
-
 
 class TestFirstWins:
     def test_the_first_of_two_equal_columns(self, grow):
@@ -357,15 +343,6 @@ class TestWaysOfGrowing:
         for plan in plans:
             _, tree = grow(X, y, limits, counts, n_categories, seed=5, plan=plan)
             assert_same_tree(tree, expected)
-
-    def test_codes_of_one_byte_and_of_two_give_the_same_tree(self, grow, assert_same_tree):
-        rng = np.random.default_rng(0)
-        X, y = rng.integers(0, 100, (5_000, 3)).astype(float), rng.integers(0, 2, 5_000)
-        columns, tree = grow(X, y, TreeSettings())
-        assert columns.codes.dtype == np.uint8
-        wide = columns.with_codes(columns.codes.astype(np.uint16))
-        counts = np.ones(5_000, dtype=np.int32)
-        assert_same_tree(grow_tree(wide, ClassTarget(y.astype(np.int32), 2), counts, TreeSettings()), tree)
 
     @pytest.mark.parametrize("n_copies", [1, 1_000])
     def test_copies_do_not_bound_the_number_of_branches(self, grow, assert_same_tree, n_copies):

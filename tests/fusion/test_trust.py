@@ -1,0 +1,71 @@
+"""Trust in labels: the confident joint and the weights of samples, against numbers computed by hand."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from fuselearn.fusion.trust import bound_noise, count_confident, trust_labels, weigh_second_fit
+
+# Labels 0 have the mean probability 0.6 of class 0, labels 1 that of 0.7 of class 1. The fourth sample is confidently
+# of class 1; the last one, with 0.45 and 0.55, of none.
+OF_FIRST = [0.8, 0.8, 0.7, 0.1, 0.1, 0.2, 0.15, 0.45]
+P = np.column_stack([OF_FIRST, 1 - np.array(OF_FIRST)])
+LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+
+
+def test_the_confident_joint_is_that_computed_by_hand():
+    joint = count_confident(P, LABELS)
+    assert_allclose(joint.thresholds, [0.6, 0.775])
+    assert joint.is_contradicted.tolist() == [False] * 3 + [True] + [False] * 4
+    # Four labels each; of label 0 three samples of four are confident of class 0, of label 1 all three.
+    assert_allclose(joint.counts, [[3, 1], [0, 4]], atol=2e-3)
+    assert joint.contradicted == pytest.approx(1 / 8, abs=1e-3)
+    assert_allclose(joint.noise_matrix, [[1, 0], [1 / 5, 4 / 5]], atol=1e-3)
+
+
+def test_the_weights_are_those_computed_by_hand():
+    joint = count_confident(P, LABELS)
+    d = np.diag(joint.noise_matrix)[LABELS]
+    last = (0.55 / 0.775) / (0.45 / 0.6)  # the label's ratio of probability and threshold, over the largest one
+    expected = np.array([1, 1, 1, 0, 1, 1, 1, (1 + last**3) / 2]) / d
+    assert_allclose(trust_labels(joint, P, LABELS), expected / expected[expected > 0].mean())
+
+
+def test_a_class_of_doubtful_labels_keeps_its_samples():
+    """Both samples of class 1 are contradicted; without them, no model could learn it."""
+    p = np.array([[0.9, 0.1]] * 5 + [[0.85, 0.15]] + [[0.95, 0.05]] * 2)
+    labels = np.array([0] * 5 + [1, 0, 1])
+    assert (trust_labels(count_confident(p, labels), p, labels) > 0).all()
+
+
+def test_weights_are_as_copies_of_samples():
+    copies = np.array([3, 1, 2, 1, 2, 1, 1, 4])
+    weighed = count_confident(P, LABELS, copies.astype(float))
+    copied = count_confident(P.repeat(copies, axis=0), LABELS.repeat(copies))
+    assert_allclose(weighed.counts, copied.counts)
+    assert_allclose(weighed.thresholds, copied.thresholds)
+
+
+def test_a_class_without_samples_that_count_is_labeled_as_itself():
+    joint = count_confident(np.column_stack([P, np.zeros(8)]), LABELS)
+    assert_allclose(joint.noise_matrix[2], [0, 0, 1])
+    assert np.isfinite(trust_labels(joint, np.column_stack([P, np.zeros(8)]), LABELS)).all()
+
+
+def test_equal_probabilities_contradict_nothing():
+    p = np.full((7, 3), [0.1, 0.2, 0.7])
+    assert count_confident(p, np.array([0, 0, 1, 1, 2, 2, 2])).thresholds.tolist() == pytest.approx([0.1, 0.2, 0.7])
+    certain = np.full((7, 2), [0.9, 0.1])
+    assert not count_confident(certain, np.zeros(7, dtype=int)).is_contradicted.any()
+
+
+@pytest.mark.parametrize(("contradicted", "weight"), [(0.0, 0.0), (0.049, 0.0), (0.05, 0.05), (0.3, 0.3), (0.9, 0.5)])
+def test_the_second_fit_counts_as_much_as_labels_are_contradicted(contradicted, weight):
+    assert weigh_second_fit(contradicted) == weight
+
+
+def test_an_interval_of_few_samples_is_wider():
+    low, high = bound_noise(0.2, 0.3, 100)
+    assert (low, high) == pytest.approx((0.2 - 1.645 * 0.0458258, 0.3 + 1.645 * 0.0458258), abs=1e-6)
+    assert bound_noise(0.2, 0.3, 1e6) == pytest.approx((0.2, 0.3), abs=1e-3)
+    assert bound_noise(0.0, 0.0, 100) == (0.0, 0.0)
