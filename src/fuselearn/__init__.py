@@ -83,7 +83,7 @@ _PACKAGES: dict[str, set[str]] = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import names on first access, so that the command line's help does not wait for scikit-learn."""
+    """Import names on first access, so that the command line prints its help without importing scikit-learn."""
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     for package, names in _PACKAGES.items():
