@@ -28,7 +28,7 @@ from fuselearn.fusion.members import squared_error
 
 LEVELS = pick((0.0, 0.2, 0.4), (0.2,))
 N_SEEDS = pick(2, 1)
-MOST_SAMPLES = 1_000
+MOST_SAMPLES = pick(1_000, 120)
 TABLES = ("balance_scale", "breastcancer", "cmc", "glass", "ilpd", "sonar", "tvowel", "vertebral")
 
 Members = list[tuple[str, Any]]
