@@ -14,6 +14,7 @@ def show(value: Any) -> str:
 
     Examples
     --------
+    >>> import numpy as np
     >>> show(np.int64(9)), show([np.float64(0.5), np.str_("a")])
     ('9', "[0.5, 'a']")
     """

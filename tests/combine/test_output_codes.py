@@ -242,8 +242,8 @@ class TestReductions:
         model = ErrorCorrectingCodeClassifier(base, code="one-vs-one", decoding="hamming")
         model.fit(self.X[:200], self.y[:200])
         expected = OneVsOneClassifier(base).fit(self.X[:200], self.y[:200])
-        for bit, member in enumerate(expected.estimators_):
-            np.testing.assert_allclose(model.predict_bits(self.X)[:, bit], member.predict_proba(self.X)[:, 1])
+        bits = np.column_stack([member.predict_proba(self.X)[:, 1] for member in expected.estimators_])
+        np.testing.assert_allclose(model.predict_bits(self.X), bits)
         votes = np.round(expected.decision_function(self.X))  # what breaks ties is below one half
         np.testing.assert_array_equal(9 + model.decision_function(self.X), votes)
         decided = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1

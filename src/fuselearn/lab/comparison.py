@@ -155,9 +155,12 @@ class Comparison:
         elif self.omnibus is None:
             found = [wilcoxon_test(self.scores[a], self.scores[b]).p_value for a, b in pairs]
         else:
-            posthoc = friedman_posthoc(self.scores, control=self.control)
+            tested = friedman_posthoc(self.scores, control=self.control).pairs
+            by_pair = dict(
+                zip(map(frozenset, tested[["method", "versus"]].to_numpy()), tested["p_corrected"], strict=True)
+            )
             # No pair may be more significant than the omnibus test.
-            found = [max(posthoc.p_corrected(a, b), self.omnibus.p_value) for a, b in pairs]
+            found = [max(by_pair[frozenset(pair)], self.omnibus.p_value) for pair in pairs]
         for (a, b), p_value in zip(pairs, found, strict=True):
             table.loc[a, b] = table.loc[b, a] = p_value
         return table

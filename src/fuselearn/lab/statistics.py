@@ -19,7 +19,7 @@ and rank all differences together, so that a large difference counts more than a
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,12 +166,12 @@ def win_tie_loss(scores: Any, *, digits: int | None = None) -> pd.DataFrame:
     [2, 1, 0]
     """
     table = check_scores(scores, digits=digits)
-    rows = []
-    for method in table:
-        for versus in table.columns.drop(method):
-            signs = np.sign(table[method] - table[versus])
-            rows.append((method, versus, *(int((signs == sign).sum()) for sign in (1, 0, -1))))
-    return pd.DataFrame(rows, columns=["method", "versus", "wins", "ties", "losses"]).set_index(["method", "versus"])
+    values, pairs = table.to_numpy(), list(permutations(range(table.shape[1]), 2))
+    first, second = np.reshape(pairs, (-1, 2)).T.astype(np.intp)
+    signs = np.sign(values[:, first] - values[:, second])
+    counts = {name: (signs == sign).sum(axis=0) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
+    names = [table.columns[first], table.columns[second]]
+    return pd.DataFrame(counts, index=pd.MultiIndex.from_arrays(names, names=["method", "versus"]))
 
 
 def finner(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
