@@ -21,7 +21,8 @@ from sklearn.model_selection import train_test_split
 from benchmarks.tables import load_classes
 from benchmarks.timing import pick
 from fuselearn import CARTClassifier, FusedClassifier, KFHEClassifier, SAMMEClassifier
-from fuselearn.combine.fused import Measured, default_members
+from fuselearn.combine.fused import default_members
+from fuselearn.combine.member_training import Measured
 from fuselearn.datasets import corrupt_labels
 from fuselearn.fusion.members import squared_error
 
