@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     )
     from fuselearn.io import load, save, to_onnx
     from fuselearn.multilabel import (
-        EnsembleHOMERClassifier,
         FusedMultilabelClassifier,
         HOMERClassifier,
         KFHEHOMERClassifier,
@@ -38,7 +37,6 @@ __all__ = [
     "BaggedRegressor",
     "CARTClassifier",
     "CleanedClassifier",
-    "EnsembleHOMERClassifier",
     "EnsembleSelection",
     "FixedRuleClassifier",
     "ForestClassifier",
@@ -74,7 +72,7 @@ _PACKAGES: dict[str, set[str]] = {
     "io": {"load", "save", "to_onnx"},
     "lab": set(),
     "multilabel": {
-        "EnsembleHOMERClassifier", "FusedMultilabelClassifier", "HOMERClassifier", "KFHEHOMERClassifier",
+        "FusedMultilabelClassifier", "HOMERClassifier", "KFHEHOMERClassifier",
         "KFHEMultilabelClassifier",
     },
     "scale": set(),
