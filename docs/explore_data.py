@@ -19,7 +19,7 @@ def describe_fit(X, true, grid, noise):
     """Fit KFHE to labels with noise, and return what each of its classifiers predicts, and the filter's trace."""
     labels = corrupt_labels(true, noise, random_state=3)
     base = CARTClassifier(max_depth=2, complexity=None)
-    model = KFHEClassifier(base, N_MEMBERS, random_state=0).fit(X, labels)
+    model = KFHEClassifier(base, N_MEMBERS, reset="training", random_state=0).fit(X, labels)
     first, *others = model.estimators_
     return {
         "noise": noise,

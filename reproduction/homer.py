@@ -136,9 +136,16 @@ class HomerReproduction:
 
     def wilcoxon(self, dataset: str, method: str) -> float:
         """Return the p-value of KFHE-HOMER against a method over the folds of a dataset."""
-        rows = self.folds[self.folds["dataset"] == dataset]
-        table = rows.pivot(index=["repeat", "fold"], columns="method", values="macro_f1")
-        return wilcoxon_test(table[CONTROL], table[method]).p_value
+        return self._p_values[dataset, method]
+
+    @cached_property
+    def _p_values(self) -> dict[tuple[str, str], float]:
+        found: dict[tuple[str, str], float] = {}
+        for dataset, rows in self.folds.groupby("dataset"):
+            table = rows.pivot(index=["repeat", "fold"], columns="method", values="macro_f1")
+            others = table.columns.drop(CONTROL)
+            found |= {(str(dataset), name): wilcoxon_test(table[CONTROL], table[name]).p_value for name in others}
+        return found
 
     def mark(self, dataset: str, method: str) -> str:
         """Return the mark of a cell: the level at which one of the two is better, and whether it is the method."""

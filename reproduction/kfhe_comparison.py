@@ -201,8 +201,14 @@ class Reproduction:
 
     def tables(self, setting: str | None, traces: pd.DataFrame | None = None) -> Tables:
         """Return the tables of the run with a setting of KFHE, or of the paper (None), for the datasets of the run."""
-        scores = self.paper if setting is None else self.ours
-        return Tables(self._by_level(scores, "KFHE" if setting is None else setting, self.datasets), traces)
+        return Tables(self._scores_by_level[setting], traces)
+
+    @cached_property
+    def _scores_by_level(self) -> dict[str | None, dict[float, pd.DataFrame]]:
+        tables: dict[str | None, dict[float, pd.DataFrame]] = {
+            setting: self._by_level(self.ours, setting, self.datasets) for setting in self.settings
+        }
+        return tables | {None: self._by_level(self.paper, "KFHE", self.datasets)}
 
     @cached_property
     def printed(self) -> Tables:
@@ -211,7 +217,7 @@ class Reproduction:
         scores = published.set_index(KEYS)["score"]
         return Tables(self._by_level(scores, "KFHE", list(published["dataset"].unique())))
 
-    @property
+    @cached_property
     def is_complete(self) -> bool:
         """Whether the run has all datasets of the paper that were found."""
         return set(self.datasets) >= set(load_published("kfhe_scores")["dataset"]) - {NOT_FOUND}

@@ -109,9 +109,14 @@ class RobustRun:
     @cached_property
     def ranks(self) -> pd.DataFrame:
         """Average rank by macro F1 of each method (rows) in each condition, the best method over all of them first."""
-        columns = {condition: average_ranks(self.table(condition), digits=DIGITS) for condition in self.conditions}
-        ranks = pd.DataFrame(columns)
+        ranks = self.ranks_by("macro_f1")
         return ranks.loc[ranks.mean(axis=1).sort_values(kind="stable").index]
+
+    def ranks_by(self, value: str, *, lower_is_better: bool = False) -> pd.DataFrame:
+        """Return the average rank of each method (rows) in each condition."""
+        sign = -1 if lower_is_better else 1
+        columns = {one: average_ranks(sign * self.table(one, value), digits=DIGITS) for one in self.conditions}
+        return pd.DataFrame(columns)
 
     def means(self, value: str) -> pd.DataFrame:
         """Return the mean of a score over the datasets, methods by conditions, in the order of the ranks."""
@@ -181,6 +186,9 @@ def make_page(
     tables = [("Average rank by macro F1 (1 is best)", _lines(run.ranks, 2, lower_is_better=True))]
     suite = next(iter(costs.values()))["suite"]
     task = suite.get("task", "multiclass")
+    if task == "multiclass":
+        by_brier = run.ranks_by("brier", lower_is_better=True).loc[run.ranks.index]
+        tables.append(("Average rank by Brier score (1 is best)", _lines(by_brier, 2, lower_is_better=True)))
     methods = EXPERIMENTS[NAMES[task]].methods
     tables += [
         (title, _lines(run.means(name), 3, lower_is_better="lower" in title)) for name, title in TABLES[task].items()

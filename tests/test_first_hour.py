@@ -109,12 +109,12 @@ MISTAKES = {
     ),
     "classes for a regressor": (
         lambda: BaggedRegressor(n_estimators=2).fit(X, np.array(["a", "b"] * 25)),
-        "y must hold numbers for a regressor.",
+        "y must be numeric for a regressor.",
     ),
     "several labels for a classifier": (
         lambda: KFHE.fit(X_LABELS, Y),
-        "y should be a 1d array, got an array of shape (60, 4) instead. A table of 0 and 1, several labels per sample, "
-        "is for the classifiers of fuselearn.multilabel",
+        "y should be a 1d array, got an array of shape (60, 4) instead. For a multi-label indicator matrix, use a "
+        "classifier of fuselearn.multilabel",
     ),
     "several labels for a fused classifier": (
         lambda: FusedClassifier().fit(X_LABELS, Y),
@@ -139,7 +139,7 @@ MISTAKES = {
     ),
     "weights of zero": (
         lambda: KFHE.fit(X, y, sample_weight=np.zeros(50)),
-        "sample_weight is zero for every sample; at least one sample must count.",
+        "sample_weight is zero for every sample; at least one weight must be positive.",
     ),
     # parameters
     "a number for the estimator": (
@@ -157,7 +157,7 @@ MISTAKES = {
     ),
     "a multi-label classifier for the estimator": (
         lambda: BaggedClassifier(HOMERClassifier()).fit(X, y),
-        "HOMERClassifier is a multi-label classifier, which KFHEMultilabelClassifier and ThresholdedClassifier take.",
+        "HOMERClassifier is a multi-label classifier, which KFHEMultilabelClassifier and ThresholdedClassifier accept.",
     ),
     "members without names": (
         lambda: FusedClassifier([TREE, SVMClassifier()]).fit(X, y),
@@ -165,7 +165,7 @@ MISTAKES = {
     ),
     "classifiers to average": (
         lambda: AveragingRegressor(MEMBERS).fit(X, y),
-        "'tree' must be a regressor, but",
+        "'tree' must be a regressor;",
     ),
     "a misspelled value": (
         lambda: SVMClassifier(kernel="linaer").fit(X, y),
@@ -240,7 +240,9 @@ def test_a_mistake_gets_a_sentence(mistake, sentence, tmp_path, monkeypatch):
 
 def test_a_pickle_is_not_loaded(tmp_path):
     (tmp_path / "model.pkl").write_bytes(pickle.dumps(TREE))
-    with pytest.raises(ValueError, match=r"looks like a pickle, and reading one can run any program. Save models by"):
+    with pytest.raises(
+        ValueError, match=r"looks like a pickle, and loading a pickle can run any program. Save models with"
+    ):
         fuselearn.load(tmp_path / "model.pkl")
 
 
@@ -250,7 +252,7 @@ COMMANDS = {
     "train plants.csv -o a.fuse -t species -m kfe": "--method must be one of kfhe, fused,",
     "train plants.csv -o b.fuse -t species -m kfe": "cart, svm, not kfe. Did you mean 'kfhe'?",
     "compare plants.csv -t species -m kfe": "such as lightgbm:LGBMClassifier; got 'kfe'. Did you mean 'kfhe'?",
-    "train plants.xls -o a.fuse -t species": "has an unknown extension; .csv, .tsv, .arff (also with .gz) and .parquet",
+    "train plants.xls -o a.fuse -t species": "has an unknown extension; supported are .csv, .tsv, .arff",
     "train nothing.csv -o a.fuse -t species": "There is no file nothing.csv.",
     "predict plants.csv model.fuse": "plants.csv cannot be read. It is not a model file, or it is damaged.",
     "trian plants.csv": "No such command 'trian'. Did you mean 'train'?",

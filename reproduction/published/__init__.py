@@ -15,6 +15,7 @@ J. Bogatinovski, L. Todorovski, S. Džeroski and D. Kocev, "Comprehensive compar
 classification methods", Expert Systems with Applications 203, 117215, 2022 (arXiv:2102.07113).
 """
 
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -60,5 +61,10 @@ def load_published(name: str) -> pd.DataFrame:
     """
     if name not in PUBLISHED:
         raise ValueError(f"name must be one of {', '.join(PUBLISHED)}; got {name!r}.")
+    return _read(name).copy()
+
+
+@cache
+def _read(name: str) -> pd.DataFrame:
     path = Path(__file__).with_name(f"{name}.csv")
     return pd.read_csv(path, dtype={"noise": float, "p_value": str}, keep_default_na=False)

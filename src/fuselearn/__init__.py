@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     )
     from fuselearn.io import load, save, to_onnx
     from fuselearn.multilabel import (
-        EnsembleHOMERClassifier,
         FusedMultilabelClassifier,
         HOMERClassifier,
         KFHEHOMERClassifier,
@@ -38,7 +37,6 @@ __all__ = [
     "BaggedRegressor",
     "CARTClassifier",
     "CleanedClassifier",
-    "EnsembleHOMERClassifier",
     "EnsembleSelection",
     "FixedRuleClassifier",
     "ForestClassifier",
@@ -74,7 +72,7 @@ _PACKAGES: dict[str, set[str]] = {
     "io": {"load", "save", "to_onnx"},
     "lab": set(),
     "multilabel": {
-        "EnsembleHOMERClassifier", "FusedMultilabelClassifier", "HOMERClassifier", "KFHEHOMERClassifier",
+        "FusedMultilabelClassifier", "HOMERClassifier", "KFHEHOMERClassifier",
         "KFHEMultilabelClassifier",
     },
     "scale": set(),
@@ -83,7 +81,7 @@ _PACKAGES: dict[str, set[str]] = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import names on first access, so that the command line's help does not wait for scikit-learn."""
+    """Import names on first access, so that the command line prints its help without importing scikit-learn."""
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     for package, names in _PACKAGES.items():

@@ -5,7 +5,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or say which extra to install."""
+    """Run the command line, or print which extra to install."""
     _write_utf8()
     try:
         from fuselearn.cli.main import app
@@ -15,7 +15,7 @@ def main() -> None:
 
 
 def _write_utf8() -> None:
-    """Write UTF-8 to files and pipes, as to all other files; on Windows it would be the encoding of the system."""
+    """Write UTF-8 to files and pipes; on Windows the default is the system's encoding."""
     for stream in (sys.stdout, sys.stderr):
         if "PYTHONIOENCODING" not in os.environ and hasattr(stream, "reconfigure") and not stream.isatty():
             stream.reconfigure(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""All private parts of scikit-learn that the library uses."""
+"""The private functions of scikit-learn that the library uses."""
 
 from sklearn.base import _clone_parametrized as clone_parameters
 from sklearn.utils import _safe_indexing as take_rows

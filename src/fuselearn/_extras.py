@@ -22,14 +22,14 @@ def require(purpose: str, *packages: str) -> None:
     Parameters
     ----------
     purpose : str
-        What the packages are needed for; the beginning of the message.
+        The feature that needs the packages; the message starts with it.
     *packages : str
         Keys of `EXTRAS`.
 
     Raises
     ------
     ImportError
-        If one is missing; the message says how to install it.
+        If a package is missing. The message names the extra to install.
     """
     for package in packages:
         if not _is_installed(package):

@@ -10,10 +10,11 @@ from typing import Any
 
 
 def show(value: Any) -> str:
-    """Return the repr of a value without the names of NumPy's types, also inside of containers.
+    """Return the repr of a value without NumPy's type names, also in containers.
 
     Examples
     --------
+    >>> import numpy as np
     >>> show(np.int64(9)), show([np.float64(0.5), np.str_("a")])
     ('9', "[0.5, 'a']")
     """
@@ -24,7 +25,7 @@ def show(value: Any) -> str:
 
 
 def did_you_mean(value: Any, known: Iterable[Any]) -> str:
-    """Return a sentence, after a space, with the known name that is most like a misspelled one; or nothing.
+    """Return a space and a suggestion of the most similar known name, or an empty string.
 
     Examples
     --------

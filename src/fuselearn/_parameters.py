@@ -1,4 +1,4 @@
-"""Validation of parameters, with messages for users, and what parameters stand for: threads, draws, random numbers."""
+"""Validation and interpretation of parameters: numbers, threads, draws, random states."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def check_class_weight(value: Any) -> None:
-    """Check a ``class_weight`` parameter; whether it names the classes is for scikit-learn to say."""
+    """Check the type of a ``class_weight`` parameter; scikit-learn checks that its keys are classes."""
     is_balanced = isinstance(value, str) and value == "balanced"
     if not (value is None or is_balanced or isinstance(value, Mapping)):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {show(value)}.")
@@ -135,9 +135,9 @@ def seed_estimator(model: Model, seed: int | None, *, unset_only: bool = False, 
     model : estimator
     seed : int or None
     unset_only : bool
-        Whether to keep those that are not None.
+        Whether to set only those that are None.
     same : bool
-        Whether all get the same seed, rather than seeds derived from it.
+        Whether all get the same seed instead of derived seeds.
     """
     names = sorted(
         name

@@ -20,22 +20,22 @@ MOST_SILENCE = 30.0
 
 
 class ProgressLines:
-    """Print how far a fit is, and how long it will take.
+    """Print the progress and the remaining time of a fit.
 
     Parameters
     ----------
     name : str
-        What is fitted.
+        Name of the estimator.
     verbose : int
-        0 for no lines, 1 for ten lines, more if the fit is long, 2 for a line per member.
+        0 for no lines, 1 for about ten lines, 2 for one line per member.
     total : int
-        Number of members there will be.
+        Total number of members.
     n_before : int
-        Number of members that there are already.
+        Number of members of the previous fit.
     clock : callable
-        Returns seconds.
+        Returns the time in seconds.
     noun : str
-        What is counted.
+        Name of the members in messages.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ProgressLines:
         self._started = self._last = clock()
 
     def report(self, number: int, facts: Mapping[str, float]) -> None:
-        """Print a line, if it is time, after a member is trained."""
+        """Print a line after a member is trained, if one is due."""
         if not self.verbose:
             return
         now = self._clock()
@@ -78,9 +78,9 @@ class ProgressLines:
         print(f"[{self.name}] {number} of {self.total} {self.noun}{said}; {times}.", flush=True)
 
     def follow(self, members: Iterable[Member], plan: str = "") -> Iterator[Member]:
-        """Yield members as they are trained, and report each.
+        """Yield members and report each of them.
 
-        The plan is printed first; while members take long, a line is printed every 30 seconds.
+        Prints the number of members first. If members take long, prints a line every 30 seconds.
         """
         if self.verbose and plan:
             print(f"[{self.name}] {plan}", flush=True)
@@ -162,18 +162,18 @@ class _Lines(io.StringIO):
 def make_reporter(
     estimator: Any, n_members: int, as_estimator: Callable[[Any], Any], n_before: int = 0
 ) -> Callable[..., bool]:
-    """Return what is called after each member of an ensemble: it prints progress, and calls back; True ends the fit.
+    """Return the function to call after each member: it prints progress and runs the callback; True ends the fit.
 
     Parameters
     ----------
     estimator : estimator
         With the parameters ``verbose`` and ``callback``.
     n_members : int
-        Number of members there will be.
+        Total number of members.
     as_estimator : callable
-        Turns a model into the estimator that ``callback`` gets.
+        Converts a model to the estimator that is passed to ``callback``.
     n_before : int
-        Number of members that there are already.
+        Number of members of the previous fit.
     """
     import numpy as np  # not needed by the command line's help
 

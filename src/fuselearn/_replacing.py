@@ -19,9 +19,9 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
     Parameters
     ----------
     path : str or path
-        If it is a link, the file that it points to is replaced.
+        If it is a link, the target of the link is replaced.
     durable : bool, default=False
-        Whether to wait until the content is on the disk, so that even a power failure leaves a complete file.
+        Whether to sync the content to disk, so that even a power failure leaves a complete file.
 
     Yields
     ------

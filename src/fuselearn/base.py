@@ -1,8 +1,8 @@
-"""The bases of the estimators: check, bind, train, decide.
+"""Base classes of the estimators: check, bind, train, decide.
 
-``fit`` checks the data, binds the table to the base estimator, and hands a :class:`~fuselearn.fusion.Problem` to
-``_train``, which calls an algorithm, a function ``train_x(problem, **settings)``. What it returns, a
-:class:`~fuselearn.fusion.Trained`, is kept; predictions read nothing else.
+``fit`` checks the data, binds the table to the base estimator, and passes a :class:`~fuselearn.fusion.Problem` to
+``_train``, which calls an algorithm, a function ``train_x(problem, **settings)``. The estimator stores the result, a
+:class:`~fuselearn.fusion.Trained`; predictions use nothing else.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DENSE_VALUES = 2**24
 
 
 def reset_on_failure(fit: Fit) -> Fit:
-    """Decorate a ``fit`` method so that it leaves an unfitted estimator if it fails or is interrupted.
+    """Decorate a ``fit`` method so that the estimator is unfitted if it fails or is interrupted.
 
     On success, the number of training samples is stored for the header of a model file.
     """
@@ -60,7 +60,7 @@ def reset_on_failure(fit: Fit) -> Fit:
 
 
 def _are_swapped(X: Any, y: Any = None) -> bool:
-    """Return whether two arrays look like a target and a table of features: one column and several, or 0 and 1 only."""
+    """Return whether two arrays look like a target and a feature matrix, in this order."""
     if not isinstance(X, np.ndarray) or not isinstance(y, np.ndarray) or y.ndim != 2 or y.dtype.kind not in "iuf":
         return False
     return X.ndim == 1 or bool(np.isin(X, (0, 1)).all() and y.shape[1] > 1 and not np.isin(y, (0, 1)).all())
@@ -72,14 +72,14 @@ def _reset(estimator: Any) -> None:
 
 
 def without_derived(estimator: Any, state: Any) -> dict[str, Any]:
-    """Return the state of an estimator without attributes that can be computed again, each a ``cached_property``."""
+    """Return the state of an estimator without its cached properties."""
     kind = type(estimator)
     return {n: v for n, v in state.items() if not isinstance(getattr(kind, n, None), functools.cached_property)}
 
 
 @naming_text()
 def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check a table of numbers with or without missing values, or the shape and the names of a DataFrame."""
+    """Validate a numeric feature matrix, or the shape and the column names of a DataFrame."""
     if as_frame(X) is None:
         return validate_data(
             estimator,
@@ -93,21 +93,21 @@ def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def keep_trained(estimator: Any, trained: Trained) -> None:
-    """Set the fitted attributes of what was trained."""
+    """Set the fitted attributes from the result of training."""
     vars(estimator).pop("estimators_", None)  # those of an earlier fit, if it is continued
     estimator._fused_ = trained.fused
     vars(estimator).update(trained.trace)
 
 
 def prepare_samples(estimator: Any, X: Any) -> Any:
-    """Check new samples and bring them into the form that the models take."""
+    """Validate new samples and convert them to the models' input."""
     check_is_fitted(estimator)
     X = estimator._check_table(X, reset=False)
     return X if estimator._coder_ is None else estimator._coder_.transform(X)
 
 
 def predict_samples(estimator: Any, X: Any, predict: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Predict new samples by a function of prepared samples, in batches if they have kernel values."""
+    """Apply a prediction function to new samples, in batches if a kernel is evaluated."""
     check_is_fitted(estimator)
     X, coder = estimator._check_table(X, reset=False), estimator._coder_
     if coder is None:
@@ -125,7 +125,7 @@ def sum_scores(estimator: Any, X: Any) -> Scores:
 
 
 class EstimatorBase(BaseEstimator):
-    """What bases of classifiers and of regressors share. Subclasses write ``_train`` and ``_check_parameters``."""
+    """Base class of classifiers and regressors. Subclasses implement ``_train`` and ``_check_parameters``."""
 
     random_state: Any = None
     n_jobs: int | None
@@ -135,29 +135,29 @@ class EstimatorBase(BaseEstimator):
 
     @property
     def _leaves_out(self) -> bool:
-        """Whether each model is trained on a bag of its own, so that out-of-bag scores are held-out scores."""
+        """Whether every model is trained on its own bag, so that out-of-bag scores are held-out scores."""
         return False
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: an ensemble takes what its base estimator takes."""
+        """Return scikit-learn's tags: an ensemble accepts the input of its base estimator."""
         tags, base = super().__sklearn_tags__(), getattr(self, "estimator", None)
         takes = get_tags(base).input_tags if isinstance(base, BaseEstimator) else InputTags(allow_nan=True, sparse=True)
         tags.input_tags.allow_nan, tags.input_tags.sparse = takes.allow_nan, takes.sparse
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a copy or a file keeps, without attributes that can be computed again."""
+        """Return the state for copies and files, without cached properties."""
         return without_derived(self, super().__getstate__())
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before any work is done."""
+        """Raise an error for invalid parameters."""
 
     def _base_estimator(self) -> Any:
         """Return the base estimator: the estimator itself, if it is not an ensemble of others."""
         return self
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """Check a table as the base estimator takes it."""
+        """Validate a feature matrix for the base estimator."""
         validate = getattr(self._base_estimator(), "_validate_table", validate_rows)
         return validate(self, X, reset=reset)
 
@@ -174,11 +174,11 @@ class EstimatorBase(BaseEstimator):
         raise NotImplementedError
 
     def _pose(self, problem: Problem) -> Problem:
-        """Complete the problem by what is reported during the fit."""
+        """Add progress reports to the problem."""
         return problem
 
     def _keep(self, trained: Trained, problem: Problem) -> None:
-        """Set the fitted attributes of what was trained."""
+        """Set the fitted attributes from the result of training."""
         keep_trained(self, trained)
 
     def _solve(self, learner: Learner, target: Target, weights: Weights | None, X: Any) -> Self:
@@ -192,7 +192,7 @@ class EstimatorBase(BaseEstimator):
 
 
 class ClassifierBase(ClassifierMixin, EstimatorBase):
-    """A classifier of single classes."""
+    """Base class of classifiers with a single target."""
 
     class_weight: Any = None
     classes_: npt.NDArray[Any]
@@ -205,12 +205,12 @@ class ClassifierBase(ClassifierMixin, EstimatorBase):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            What the base estimator takes. Trees take numbers, NaN, sparse matrices, and category columns of a
-            DataFrame.
+            Training samples, as accepted by the base estimator. Trees accept numbers, NaN, sparse matrices, and
+            category columns of a DataFrame.
         y : array-like of shape (n_samples,)
-            Classes of any type.
+            Class labels of any type.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the samples; the description of the class says how they count.
+            Sample weights; see the description of the class for their effect.
 
         Returns
         -------
@@ -225,7 +225,7 @@ class ClassifierBase(ClassifierMixin, EstimatorBase):
         if before[0] is not None and not (
             np.array_equal(before[0], self.classes_) and before[1] == self.n_features_in_
         ):
-            raise ValueError("With warm_start=True, X and y must have the features and classes of the fit before.")
+            raise ValueError("With warm_start=True, X and y must have the features and classes of the previous fit.")
         weights = self._read_weights(sample_weight, classes)
         return self._solve(learner, class_target(classes, len(self.classes_), self.classes_), weights, X)
 
@@ -259,9 +259,9 @@ class ClassifierBase(ClassifierMixin, EstimatorBase):
         return clip_probabilities(self._to_probabilities(sum_scores(self, X)))
 
     def _read_weights(self, sample_weight: Any, classes: npt.NDArray[np.int32]) -> Weights | None:
-        """Check sample weights and multiply them by the weights of the classes; None if neither is given.
+        """Validate the sample weights and multiply them by the class weights; None if neither is given.
 
-        A single model's learner multiplies by the weights of the classes itself, once samples are drawn.
+        The learner of a single model applies the class weights itself, after samples are drawn.
         """
         weights = read_weights(sample_weight, len(classes))
         if self.class_weight is None or self._base_estimator() is self:
@@ -270,16 +270,16 @@ class ClassifierBase(ClassifierMixin, EstimatorBase):
         return read_weights(by_class if weights is None else weights * by_class, len(classes))
 
     def _to_probabilities(self, scores: Scores) -> Scores:
-        """Turn the sum of the models' outputs into probabilities, but for rounding errors."""
+        """Convert the sum of the models' outputs to probabilities, up to rounding."""
         return scores
 
     def _choose(self, scores: Scores) -> npt.NDArray[np.intp]:
-        """Choose the class with the largest score, the first of equal ones."""
+        """Return the class with the largest score, the first if several are equal."""
         return scores.argmax(axis=1)
 
 
 class RegressorBase(RegressorMixin, EstimatorBase):
-    """A regressor."""
+    """Base class of regressors."""
 
     @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -288,12 +288,12 @@ class RegressorBase(RegressorMixin, EstimatorBase):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            What the base estimator takes. Trees take numbers, NaN, sparse matrices, and category columns of a
-            DataFrame.
+            Training samples, as accepted by the base estimator. Trees accept numbers, NaN, sparse matrices, and
+            category columns of a DataFrame.
         y : array-like of shape (n_samples,)
             Numbers.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the samples; the description of the class says how they count.
+            Sample weights; see the description of the class for their effect.
 
         Returns
         -------
@@ -321,7 +321,7 @@ class RegressorBase(RegressorMixin, EstimatorBase):
 def as_estimator(
     model: Any, base: Any, coder: Any, classes: npt.NDArray[Any] | None, names: npt.NDArray[Any] | None
 ) -> Any:
-    """Return a model as a fitted estimator of its own, with the parameters of the base estimator."""
+    """Return a model as a fitted estimator with the parameters of the base estimator."""
     if not hasattr(base, "_bind_table"):
         return model.estimator
     estimator = type(base)(**base.get_params())
@@ -341,7 +341,7 @@ def train_one(problem: Problem, seed: int) -> Trained:
 
 
 def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Validate the shape and the feature names of X, and its objects once; the base learner validates the rest."""
+    """Validate the shape, the feature names and the object columns of X; the base estimator validates the rest."""
     if as_frame(X) is not None:
         X = validate_frame(estimator, X, reset=reset)
     else:
@@ -381,23 +381,23 @@ def read_classes(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.
 
 
 def require_two_classes(classes: npt.NDArray[Any]) -> None:
-    """Refuse a target of one class."""
+    """Raise an error if the target has a single class."""
     if len(classes) < 2:
         raise ValueError(f"y has one class only ({classes.tolist()[0]!r}); a classifier needs at least two classes.")
 
 
 def number_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """Validate labels of which there may be a single one; return them sorted, and the index of each sample's.
+    """Validate class labels; return them sorted, and the class index of each sample. A single class is allowed.
 
-    The sorted labels have the type of y, or NumPy's type of it: int64 for Int64 of pandas, bool for boolean, the type
-    of the categories for categoricals. Objects that are all bools, or all integers, become such.
+    The sorted labels have the dtype of y, or the NumPy dtype that corresponds to it: int64 for pandas' Int64, bool for
+    boolean, the dtype of the categories for categoricals. Objects that are all Boolean, or all integers, are converted.
     """
     shape: tuple[int, ...] = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"y should be a 1d array, got an array of shape {tuple(shape)} instead. A table of 0 and 1, several labels "
-            "per sample, is for the classifiers of fuselearn.multilabel; several targets with several classes each are "
-            "for sklearn.multioutput.MultiOutputClassifier over this classifier."
+            f"y should be a 1d array, got an array of shape {tuple(shape)} instead. For a multi-label indicator "
+            f"matrix, use a classifier of fuselearn.multilabel; for several multi-class targets, wrap this "
+            f"classifier in sklearn.multioutput.MultiOutputClassifier."
         )
     if not (isinstance(y, np.ndarray) and y.ndim == 1):
         # scikit-learn alone would turn nullable types of pandas into floats
@@ -413,12 +413,14 @@ def number_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np
             check_classification_targets(y)
         classes, class_numbers = np.unique(y, return_inverse=True)
     except TypeError as error:
-        raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error
+        raise TypeError(
+            "y mixes labels of types that cannot be sorted together, such as numbers and strings."
+        ) from error
     return classes, class_numbers.astype(np.int32)
 
 
 def read_numbers(y: Any, n_rows: int, asker: str) -> npt.NDArray[np.float64]:
-    """Validate a target of numbers; ``asker`` is the class that needs one."""
+    """Validate a numeric target; ``asker`` names the estimator in messages."""
     if y is None:
         raise ValueError(f"{asker} requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
@@ -427,7 +429,7 @@ def read_numbers(y: Any, n_rows: int, asker: str) -> npt.NDArray[np.float64]:
     try:
         values = y.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError("y must hold numbers for a regressor.") from error
+        raise ValueError("y must be numeric for a regressor.") from error
     if not np.isfinite(values).all():
         raise ValueError("Input y contains NaN or infinity; every sample needs a finite number.")
     return values
@@ -450,14 +452,14 @@ def read_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float64] 
         return None
     weights = check_weights(sample_weight, n_samples)
     if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
+        raise ValueError("sample_weight is zero for every sample; at least one weight must be positive.")
     if not np.isfinite(weights.sum()):
         raise ValueError("sample_weight is too large: its sum is not a finite number.")
     return weights
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float64]:
-    """Validate sample weights one by one."""
+    """Validate the entries of sample weights."""
     try:
         weights = np.asarray(sample_weight, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
@@ -480,7 +482,7 @@ def clip_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
 
 
 def check_base(estimator: Any, kind: str) -> None:
-    """Raise an error unless a base estimator is a classifier of single classes, or a regressor.
+    """Raise an error unless a base estimator is a single-target classifier, or a regressor.
 
     Parameters
     ----------
@@ -504,13 +506,13 @@ def check_base(estimator: Any, kind: str) -> None:
         raise TypeError(f"estimator must be a {kind} or None, not {show(estimator)}.{hint}")
     if kind == "classifier" and not get_tags(estimator).target_tags.single_output:
         raise TypeError(
-            f"estimator must be a classifier of a single column of classes; {type(estimator).__name__} is a "
-            "multi-label classifier, which KFHEMultilabelClassifier and ThresholdedClassifier take."
+            f"estimator must be a single-label classifier; {type(estimator).__name__} is a multi-label "
+            f"classifier, which KFHEMultilabelClassifier and ThresholdedClassifier accept."
         )
 
 
 def predict_in_batches(X: Any, batch_size: int, predict: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Predict the samples of a table by a function, in batches if there are many.
+    """Apply a prediction function to the samples of a table, in batches if there are many.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Versions of everything that a result or an error may depend on, for reports of problems."""
+"""Versions of everything that a result or an error may depend on, for bug reports."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ DEPENDENCIES = ("narwhals", "skops")
 
 
 def show_versions() -> None:
-    """Print the versions of fuselearn, Python and dependencies, and the settings of threads.
+    """Print the versions of fuselearn, Python and the dependencies, and the thread settings.
 
-    Add the output to a report of a problem.
+    Include the output in bug reports.
 
     .. versionadded:: 0.2
 

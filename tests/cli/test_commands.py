@@ -257,7 +257,7 @@ def test_a_cluster_fits(fruit, tmp_path):
 
 def test_methods_are_listed_by_name_with_their_class():
     lines = {line.split()[0]: line for line in run("methods").stdout.splitlines() if line.strip()}
-    assert re.search(r"SAMMEClassifier +classes +AdaBoost", lines["adaboost"])
+    assert re.search(r"SAMMEClassifier +classes +Multi-class AdaBoost", lines["adaboost"])
     assert re.search(r"PCTForestClassifier +labels", lines["pct-forest"])
     assert "sklearn.ensemble.HistGradientBoostingClassifier" in lines["hist-gradient-boosting"]
 
@@ -266,7 +266,7 @@ def test_a_changed_table_is_not_mixed_with_old_results(fruit):
     options = ["compare", fruit, "-t", "kind", "-m", "cart", "--repeats", 1, "--folds", 2, "--jobs", 1]
     assert "noise" not in run(*options).stdout
     fruit.write_text(fruit.read_text(encoding="utf-8") + "151,red,apple\n", encoding="utf-8")
-    assert "holds another suite" in refused(*options)
+    assert "contains a different suite" in refused(*options)
     run(*options, "--fresh")
 
 
@@ -293,7 +293,7 @@ def test_report_from_a_store(fruit, tmp_path):
         (["compare", "fruit.csv", "-t", "kind", "-m", "no.such:Class"], "needs the module no, which is not installed"),
         (["compare", "fruit.csv", "-t", "kind", "-m", "math:sqrt"], "cannot be made"),
         (["compare", "fruit.csv", "-t", "kind", "--noise", "much"], "--noise must be fractions separated by commas"),
-        (["compare", "fruit.csv", "-t", "kind", "--noise", "10"], "noise must hold fractions"),
+        (["compare", "fruit.csv", "-t", "kind", "--noise", "10"], "noise must contain fractions"),
         (["compare", "fruit.csv", "-t", "kind", "--folds", "40"], "Use fewer folds"),
         (["demo", "--out", "fruit.csv"], "fruit.csv"),
         (["report", "absent.db", "-o", "."], ". is a folder; the report needs a file name"),

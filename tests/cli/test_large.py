@@ -52,9 +52,9 @@ def test_it_is_chosen_if_memory_is_small_and_says_what_it_does(table, tmp_path, 
     monkeypatch.setattr(large, "SMALLEST_LEAF", 0.05)
     monkeypatch.setattr(large, "LOOKED_AT", 70)
     said = run(*given).output
-    assert "is read part by part; how, 70 of its 600 samples have decided" in said
+    assert "is read in parts; 70 of its 600 samples decide how" in said
     assert "Leaves have at least 30 samples" in said
-    assert "customer: left out; it looks like an identifier" in said
+    assert "customer: dropped; it looks like an identifier" in said
     assert "No samples were held out" in said
     tree = fuselearn.load(tmp_path / "m.fuse")[-1][1].tree_
     assert tree.nodes["count"].min() >= 30
@@ -71,7 +71,7 @@ def test_it_is_chosen_if_memory_is_small_and_says_what_it_does(table, tmp_path, 
         (["-m", "fused", "-t", "churned"], "a --method among kfhe, adaboost, bagging, forest"),
         ([], "needs --target"),
         (["-t", "churnd"], "no column 'churnd'"),
-        (["-t", "a"], "holds fractional numbers"),
+        (["-t", "a"], "contains fractional numbers"),
         (["-t", "customer"], "pass --classes"),
     ],
 )

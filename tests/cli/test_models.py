@@ -68,7 +68,7 @@ def test_fused_is_the_default_unless_it_takes_more_than_a_minute(monkeypatch):
     monkeypatch.setattr("fuselearn.lab.methods.FOREST_SECONDS", 0.2)
     done = run(*small, "--holdout", 0.5)
     # 1.5 fits of 0.2 s x 150 samples x root of 5 features x (1 + 3/18)
-    assert "The method is kfhe: fused would take about 1 min 57 s, more than a minute" in done.stderr
+    assert "The method is kfhe, because fused would take about 1 min 57 s" in done.stderr
     assert "Trained KFHEClassifier" in done.stdout
     assert run(*small, "--json").stderr == ""
 
@@ -141,7 +141,7 @@ def test_an_error_on_the_way_leaves_the_old_predictions(made, tmp_path, monkeypa
     Path("out.csv").write_text("prediction\nold\n")
     monkeypatch.setattr("fuselearn.io.prediction.open_rows", partial(open_rows, block_rows=30))
     said = run("predict", made / "iris.fuse", "broken.csv", "-o", "out.csv", code=2).output
-    assert "holds 'long' in line 152" in said
+    assert "contains 'long' in line 152" in said
     assert Path("out.csv").read_text() == "prediction\nold\n"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["broken.csv", "out.csv"]
 
@@ -173,13 +173,13 @@ def test_export_writes_a_model_that_onnxruntime_runs(table, options):
         ("train iris.csv -t color -o m.fuse", "no column 'color' to use as the target"),
         ("train iris.csv -t kind -o .", "is a folder; the model file needs a file name"),
         ("train iris.csv -t kind -o no/m.fuse", "does not exist"),
-        ("train iris.csv -t kind -m ecc -o m.fuse", "one class per sample; --method must"),
-        ("train digits.csv --labels label:* -m bagging -o m.fuse", "several labels per sample"),
+        ("train iris.csv -t kind -m ecc -o m.fuse", "multi-class data; --method must"),
+        ("train digits.csv --labels label:* -m bagging -o m.fuse", "multi-label data"),
         ("train iris.csv -t kind --set depth=3 -o m.fuse", "--set takes NAME=VALUE"),
         ("train iris.csv -t kind --set n_estimators=0 -o m.fuse", "at least 1"),
         ("predict iris.csv iris.csv", "not a model file"),
-        ("predict iris.fuse digits.csv", "lacks the columns"),
-        ("predict iris.fuse broken.csv", "'sepal width (cm)' holds 'wide' in line 3"),
+        ("predict iris.fuse digits.csv", "has no columns"),
+        ("predict iris.fuse broken.csv", "'sepal width (cm)' contains 'wide' in line 3"),
         ("predict iris.fuse nowhere.csv", "There is no file nowhere.csv"),
         ("predict nothing.fuse iris.csv", "There is no file nothing.fuse"),
         ("info nothing.fuse", "There is no file nothing.fuse"),

@@ -91,7 +91,7 @@ def test_samples_with_unknown_labels_are_predicted_but_not_scored():
     assert len(pd.read_csv("p.csv")) == 100
     table.assign(digit_5=3).to_csv("bad.csv", index=False)
     said = run("predict", "m.fuse", "bad.csv", "-o", "q.csv", code=2).stderr
-    assert "'digit_5' of the file to predict for holds '3'" in said.replace("true:", "")
+    assert "'digit_5' of the file to predict for contains '3'" in said.replace("true:", "")
 
 
 def test_sparse_files_are_scored_too():
@@ -124,7 +124,7 @@ def test_compares_methods_and_prints_a_measure_of_labels():
     again = run("compare", "digits.csv", "--labels", -3, *options, "--out", "out")
     assert again.stdout.splitlines()[:8] == done.stdout.splitlines()[:8]
     other = run("compare", "digits.csv", "--labels", "digit_0,digit_1", *options, "--out", "out", code=2)
-    assert "holds another suite named 'compare-digits'" in other.stderr
+    assert "contains a different suite named 'compare-digits'" in other.stderr
 
 
 @pytest.mark.parametrize(("metric", "rule"), [("hamming-loss", "hamming"), ("example-f1", "example_f1"), ("auc", None)])
@@ -154,7 +154,7 @@ def test_audit_finds_single_labels_of_samples():
     assert (listed["given"] != listed["suggested"]).all()
     assert f"About {len(listed)} of 300 labels" in done.stdout
     page = Path("page.html").read_text(encoding="utf-8")
-    assert "What can be judged" in page
+    assert "Predictability" in page
     assert f"<p>label <b>{listed['label'][0]}</b></p>" in page
     assert listed.groupby(["label", "given", "suggested"]).size().max() == int(done.stdout.splitlines()[4].split()[3])
     run("audit", "wrong.csv", "--labels", -3, "-o", "s.csv", "-j", 1)  # replaces its own list
@@ -197,7 +197,7 @@ def test_info_of_labels_that_nobody_has_is_valid_json():
     [
         (["compare", "digits.csv", "--labels", "digit_0,digit_0"], "labels names the label 'digit_0' twice"),
         (["train", "digits.csv", "--labels", "+2", "-o", "m.fuse"], "a label must be 0 or 1"),
-        (["audit", "digits.csv", "--labels", "400"], "columns, of which 400 cannot be labels"),
+        (["audit", "digits.csv", "--labels", "400"], "columns; 400 of them cannot be labels"),
         (["info", "digits.csv", "--labels", "none.xml"], "There is no file none.xml"),
         (["compare", "digits.csv", "--labels", "unknown.xml"], "has no column 'joy' to use as a label"),
         (["audit", "digits.csv", "--labels", "-3", "-o", "digits.csv"], "digits.csv is the input"),
@@ -205,7 +205,7 @@ def test_info_of_labels_that_nobody_has_is_valid_json():
         (["info", "digits.csv", "--labels", "-3", "-t", "digit_0"], "either target (one class per sample) or"),
         (["compare", "digits.csv", "--labels", "-3", "-m", "cart"], "A method must be fused, kfhe, kfhe-homer"),
         (["compare", "digits.csv", "--labels", "-3", "--metric", "brier"], "--metric must be one of macro-f1,"),
-        (["compare", "digits.csv", "-t", "digit_0", "--metric", "coverage"], "has one class per sample; --metric must"),
+        (["compare", "digits.csv", "-t", "digit_0", "--metric", "coverage"], "has multi-class data; --metric must"),
         (["compare", "digits.csv", "--labels", "-3", "--noise-kind", "pair"], "noise_kind must be"),
     ],
 )  # fmt: skip
@@ -219,4 +219,4 @@ def test_labels_that_a_model_does_not_know():
     said = run("predict", "m.fuse", "digits.csv", "--labels", "digit_0,digit_1", code=2).stderr
     assert said.strip() == "--labels names digit_0, digit_1; the labels of the model are digit_0, digit_1, digit_5."
     run("train", "digits.csv", "-t", "digit_0", "-m", "cart", "--holdout", 0, "-o", "c.fuse")
-    assert "this one predicts classes" in run("predict", "c.fuse", "digits.csv", "--labels", -3, code=2).stderr
+    assert "this model predicts classes" in run("predict", "c.fuse", "digits.csv", "--labels", -3, code=2).stderr

@@ -56,7 +56,7 @@ def test_nearly_unique_columns_do_not_ruin_a_comparison(folder, churn):
         said = run("compare", f"{name}.csv", *options).stderr
         table = pd.read_csv(f"fuselearn-{name}/summary.csv", index_col="method")
         scores[name] = table["score"]
-        assert ("id: left out; it looks like an identifier, with 300 different values" in said) == (name == "churn")
+        assert ("id: dropped; it looks like an identifier, with 300 different values" in said) == (name == "churn")
     assert scores["churn"]["kfhe"] > scores["clean"]["kfhe"] - 0.01
     assert scores["churn"]["cart"] > 0.95
 
@@ -67,10 +67,10 @@ def test_train_says_what_it_does_with_each_column(folder, churn):
     mixed.to_csv("mixed.csv", index=False)
     result = train("mixed.csv")
     assert result.stderr.splitlines() == [
-        "id: left out; it looks like an identifier, with 300 different values in 300 samples (--keep id uses it).",
+        "id: dropped; it looks like an identifier, with 300 different values in 300 samples (--keep id uses it).",
         f"signup: dates such as '{churn['signup'][0]}', used as days since 1970-01-01.",
         "charge: numbers, with 'n/a', 'unknown' read as missing.",
-        "note: left out; it looks like free text, with 300 different values in 300 samples (--keep note uses it).",
+        "note: dropped; it looks like free text, with 300 different values in 300 samples (--keep note uses it).",
     ]
     assert "on 300 samples, 4 features and 2 classes" in result.stdout
     said = json.loads(train("mixed.csv", "--json").stdout)
@@ -94,7 +94,7 @@ def test_new_files_and_frames_are_read_as_in_training(folder, churn):
         assert result.stderr == ""
     mixed.loc[0, "signup"] = "soon"
     mixed.to_csv("soon.csv", index=False)
-    assert "'signup' holds 'soon'" in run("predict", "m.fuse", "soon.csv", code=2).stderr
+    assert "'signup' contains 'soon'" in run("predict", "m.fuse", "soon.csv", code=2).stderr
 
 
 def test_columns_are_chosen_by_name(folder):
@@ -168,7 +168,7 @@ def test_info_tells_what_training_would_do(folder):
     lines = dict(line.split(None, 1) for line in text.splitlines())
     assert lines["table"] == "churn.csv: 300 rows, 6 columns"
     assert lines["target"].startswith("churned: 2 classes, no (")
-    assert lines["id"].startswith("left out; it looks like an identifier")
+    assert lines["id"].startswith("dropped; it looks like an identifier")
     assert lines["signup"].startswith("dates such as")
     assert lines["tenure"] == "dropped"
     assert lines["charge"] == "number"

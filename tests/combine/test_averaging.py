@@ -143,8 +143,8 @@ class TestBadInput:
             ({"rule": "mode"}, "rule must be 'mean', 'median' or 'trimmed', not 'mode'"),
             ({"trim": 0.5}, "trim must be below 0.5"),
             ({"trim": -0.1}, "trim must be a finite number of at least 0"),
-            ({"rule": "trimmed", "weights": [1, 1]}, "rule='trimmed' takes no weights"),
-            ({"rule": "trimmed", "weights": "performance"}, "rule='trimmed' takes no weights"),
+            ({"rule": "trimmed", "weights": [1, 1]}, "rule='trimmed' does not support weights"),
+            ({"rule": "trimmed", "weights": "performance"}, "rule='trimmed' does not support weights"),
             ({"weights": [1]}, "weights must be 2 numbers"),
             ({"weights": [0, 0]}, "weights are all zero"),
             ({"weights": "best"}, "weights must be 'performance', not 'best'"),
@@ -191,7 +191,7 @@ class TestAccuracy:
         np.testing.assert_allclose(weights[0] / weights[1], np.log(2) / (np.log(79.4 / 20.6) + np.log(2)))
 
     def test_no_better_than_guessing(self):
-        with pytest.warns(UserWarning, match="No member predicts held-out samples better than a guess"):
+        with pytest.warns(UserWarning, match="No member predicts held-out samples better than guessing"):
             assert accuracy_weights([0.5, 0.2], 100, 2).tolist() == [1, 1]
         assert accuracy_weights([0.4, 0.9], 100, 2).tolist() == [0, 2]
 

@@ -47,10 +47,10 @@ class TestOneColumn:
     def test_unknown_labels_are_refused(self):
         for label in ("d", "A", "aa"):
             with pytest.raises(
-                ValueError, match=rf"Members have the classes \['a', 'b', 'c'\], but there is also '{label}'"
+                ValueError, match=rf"Members have the classes \['a', 'b', 'c'\], but a prediction contains '{label}'"
             ):
                 LETTERS.encode(np.array(["a", label]))
-        with pytest.raises(ValueError, match="there is also 3"):
+        with pytest.raises(ValueError, match="a prediction contains 3"):
             LETTERS.encode(np.array([3]))
 
     def test_encoding_and_decoding(self):

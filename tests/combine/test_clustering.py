@@ -142,7 +142,7 @@ def test_wrong_parameters_are_refused(parameters, error, sentence):
 
 def test_too_many_samples_for_pairs_are_refused(monkeypatch):
     monkeypatch.setattr(module, "MAX_SAMPLES", 100)
-    with pytest.raises(ValueError, match='method="spectral" needs no pairs, others take at most 100 samples'):
+    with pytest.raises(ValueError, match='use method="spectral", or at most 100 samples'):
         ConsensusClustering().fit(BLOBS)
     model = ConsensusClustering(method="spectral", random_state=0).fit(BLOBS)
     assert model.n_clusters_ == 3

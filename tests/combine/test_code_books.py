@@ -164,12 +164,12 @@ class TestReading:
     @pytest.mark.parametrize(
         ("code", "problem"),
         [
-            ([[0, 0], [0, 1], [1, 1], [0, 1]], "no bit that tells rows 1 and 3 apart"),
+            ([[0, 0], [0, 1], [1, 1], [0, 1]], "equal rows 1 and 3"),
             ([[0, 1]], "a row for each of the 4 classes"),
             ([0, 1, 1, 1], "a row for each of the 4 classes"),
             (np.zeros((4, 0)), "a row for each of the 4 classes"),
             (np.zeros((4, 2, 2)), "a row for each of the 4 classes"),
-            ([[-1, 0], [1, -1], [-1, 1], [1, 1]], "no bit that tells rows 0 and 2 apart"),
+            ([[-1, 0], [1, -1], [-1, 1], [1, 1]], "equal rows 0 and 2"),
             *((book * 4, "only 0 and 1, or only -1, 0 and 1") for book in ([[0, 2]], [[0.5, np.nan]], [["a", "b"]])),
         ],
     )
@@ -181,11 +181,11 @@ class TestReading:
 @pytest.mark.parametrize(
     ("n_classes", "settings", "problem"),
     [
-        (5, {"n_bits": 2, "kind": "random"}, "n_bits must be at least 3 to tell 5 classes apart"),
+        (5, {"n_bits": 2, "kind": "random"}, "n_bits must be at least 3 for 5 classes"),
         (10, {"n_bits": 3, "kind": "hamming"}, "n_bits must be at least 4"),
         (5, {"n_bits": 16}, "n_bits must be at most 15"),
         (5, {"n_bits": 9, "kind": "exhaustive"}, "the kind 'exhaustive' for 5 classes has 15 bits"),
-        (5, {"n_bits": 5, "kind": "one-vs-one"}, "the kind 'one-vs-one' for 5 classes has 10 bits; leave n_bits out"),
+        (5, {"n_bits": 5, "kind": "one-vs-one"}, "the kind 'one-vs-one' for 5 classes has 10 bits; omit n_bits"),
         (5, {"kind": "bch"}, "kind must be 'auto', 'exhaustive', 'hamming'"),
         *((5, {"n_restarts": value}, "n_restarts must be") for value in (0, 1.5, "many")),
     ],

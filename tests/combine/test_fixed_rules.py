@@ -114,7 +114,7 @@ class TestRules:
         assert not hasattr(model, "predict_proba")
         with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
             _ = model.predict_proba
-        assert f"rule='{rule}' gives decisions, not probabilities" in str(caught.value.__cause__)
+        assert f"rule='{rule}' has no probabilities" in str(caught.value.__cause__)
 
     def test_members_that_exclude_all_classes_leave_a_tie(self, says):
         model = fit_said(says, [np.eye(2)[[0, 1]], np.eye(2)[[1, 0]]], np.array(["a", "b"]), rule="product")
@@ -181,9 +181,11 @@ class TestLabels:
 
     def test_fitted_members_that_do_not_know_the_labels_are_refused(self):
         fitted = [("nb", GaussianNB().fit(self.X, self.y))]
-        with pytest.raises(ValueError, match=r"Members have the classes \[0, 1, 2\], but there is also 'setosa'"):
+        with pytest.raises(
+            ValueError, match=r"Members have the classes \[0, 1, 2\], but a prediction contains 'setosa'"
+        ):
             FixedRuleClassifier(fitted, prefit=True).fit(self.X, self.names[self.y])
-        with pytest.raises(ValueError, match="there is also 7"):
+        with pytest.raises(ValueError, match="a prediction contains 7"):
             FixedRuleClassifier(fitted, prefit=True).fit(self.X, np.where(self.y == 1, 7, self.y))
 
 
@@ -242,7 +244,7 @@ class TestSeveralLabels:
         assert model.estimator_weights_.sum() == pytest.approx(3)
 
     def test_columns_of_classes_are_refused(self):
-        with pytest.raises(ValueError, match="y has 4 columns with other values than 0 and 1"):
+        with pytest.raises(ValueError, match="y has 4 columns with values other than 0 and 1"):
             FixedRuleClassifier(self.members).fit(self.X, self.Y + 1)
 
 
@@ -298,8 +300,8 @@ class TestBadInput:
             ({"weights": [1, 2, 3]}, "weights must be 2 numbers, one for each member"),
             ({"weights": [0, 0]}, "weights are all zero"),
             ({"weights": [1, -2]}, "weights must be finite numbers of at least 0"),
-            ({"rule": "and", "weights": [1, 1]}, "rule='and' takes no weights"),
-            ({"rule": "max", "weights": "performance"}, "rule='max' takes no weights"),
+            ({"rule": "and", "weights": [1, 1]}, "rule='and' does not support weights"),
+            ({"rule": "max", "weights": "performance"}, "rule='max' does not support weights"),
             ({"rule": "k_of_n"}, "rule='k_of_n' needs k"),
             ({"rule": "k_of_n", "k": 3}, "k must be at most the number of members, 2, not 3"),
             ({"rule": "k_of_n", "k": 0}, "k must be at least 1"),

@@ -39,7 +39,7 @@ class TestList:
             read_members([("a", GaussianNB()), entry], set())
 
     def test_names_differ(self):
-        with pytest.raises(ValueError, match="'a' is there more than once"):
+        with pytest.raises(ValueError, match="'a' is repeated"):
             read_members([("a", GaussianNB()), ("b", GaussianNB()), ("a", GaussianNB())], set())
 
     def test_names_do_not_look_like_parameters(self):
@@ -135,12 +135,12 @@ class TestColumns:
     @pytest.mark.parametrize(
         ("columns", "sentence"),
         [
-            (["d"], "'m' wants columns that X, with 3 columns, does not have .*'d'"),
-            ([3], "'m' wants columns that X, with 3 columns, does not have .*index 3"),
-            ([-4], "'m' wants columns that X, with 3 columns, does not have .*index -4"),
-            ([True, False], "'m' wants columns that X, with 3 columns, does not have .*boolean"),
-            ([], "the columns of 'm' are none"),
-            (slice(5, None), "the columns of 'm' are none"),
+            (["d"], "'m' selects columns that X, with 3 columns, does not have .*'d'"),
+            ([3], "'m' selects columns that X, with 3 columns, does not have .*index 3"),
+            ([-4], "'m' selects columns that X, with 3 columns, does not have .*index -4"),
+            ([True, False], "'m' selects columns that X, with 3 columns, does not have .*boolean"),
+            ([], "'m' selects no columns"),
+            (slice(5, None), "'m' selects no columns"),
         ],
     )
     def test_columns_that_are_not_there(self, columns, sentence):
@@ -255,7 +255,7 @@ class TestTexts:
 
     def test_have_no_columns(self):
         members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()), [0])]
-        with pytest.raises(ValueError, match="'words' wants columns, but X is a single column of texts"):
+        with pytest.raises(ValueError, match="'words' selects columns, but X is a single column of texts"):
             FixedRuleClassifier(members).fit(list(self.texts), self.y)
 
 

@@ -242,8 +242,8 @@ class TestReductions:
         model = ErrorCorrectingCodeClassifier(base, code="one-vs-one", decoding="hamming")
         model.fit(self.X[:200], self.y[:200])
         expected = OneVsOneClassifier(base).fit(self.X[:200], self.y[:200])
-        for bit, member in enumerate(expected.estimators_):
-            np.testing.assert_allclose(model.predict_bits(self.X)[:, bit], member.predict_proba(self.X)[:, 1])
+        bits = np.column_stack([member.predict_proba(self.X)[:, 1] for member in expected.estimators_])
+        np.testing.assert_allclose(model.predict_bits(self.X), bits)
         votes = np.round(expected.decision_function(self.X))  # what breaks ties is below one half
         np.testing.assert_array_equal(9 + model.decision_function(self.X), votes)
         decided = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
@@ -325,11 +325,11 @@ class TestLearners:
 @pytest.mark.parametrize(
     ("settings", "error", "match"),
     [
-        ({"n_bits": 1}, ValueError, "n_bits must be at least 2 to tell 3 classes apart, not 1"),
+        ({"n_bits": 1}, ValueError, "n_bits must be at least 2 for 3 classes, not 1"),
         ({"n_bits": 4}, ValueError, "n_bits must be at most 3"),
         ({"code": "exhaustive", "n_bits": 2}, ValueError, "n_bits is 2, but a code of the kind 'exhaustive' for 3"),
         ({"code": np.eye(3), "n_bits": 2}, ValueError, "n_bits is 2, but the given code has 3 bits"),
-        ({"code": [[0, 1], [1, 0], [0, 1]]}, ValueError, "no bit that tells rows 0 and 2 apart"),
+        ({"code": [[0, 1], [1, 0], [0, 1]]}, ValueError, "equal rows 0 and 2"),
         ({"code": np.eye(4)}, ValueError, r"a row for each of the 3 classes .* not shape \(4, 4\)"),
     ],
 )

@@ -123,7 +123,7 @@ class TestCombiners:
 
     def test_without_routing_only_weights_and_groups_are_taken(self, make, kind):
         with sklearn.config_context(enable_metadata_routing=False):
-            with pytest.raises(TypeError, match="takes no 'color'; with sklearn"):
+            with pytest.raises(TypeError, match="does not accept 'color'; sklearn"):
                 make([("member", kind([]))]).fit(X, Y, color=1)
             member = kind([])
             make([("member", member)]).fit(X, Y, sample_weight=WEIGHTS)

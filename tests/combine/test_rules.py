@@ -268,7 +268,7 @@ class TestBadInput:
             ([[1, 2, 3]], r"weights must be 3 numbers"),
             (1.0, r"weights must be 3 numbers"),
             ("equal", r"weights must be 3 numbers, one for each member, not 'equal'"),
-            ([0, 0, 0], "weights are all zero; at least one member must count"),
+            ([0, 0, 0], "weights are all zero; at least one weight must be positive"),
             ([1, -1, 1], "weights must be finite numbers of at least 0"),
             ([1, np.nan, 1], "weights must be finite numbers of at least 0"),
             ([1, np.inf, 1], "weights must be finite numbers of at least 0"),
@@ -280,7 +280,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("rule", UNWEIGHTED_RULES)
     def test_rules_that_take_no_weights(self, rule):
-        with pytest.raises(ValueError, match=f"rule='{rule}' takes no weights"):
+        with pytest.raises(ValueError, match=f"rule='{rule}' does not support weights"):
             combine_scores(self.scores, rule, weights=[1, 1, 1])
 
     @pytest.mark.parametrize(

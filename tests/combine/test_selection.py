@@ -225,5 +225,5 @@ class TestBadInput:
             model.predict(self.X)
 
     def test_metrics_that_are_not_defined(self):
-        with pytest.raises(ValueError, match="scoring gives NaN for the member 'bayes'"):
+        with pytest.raises(ValueError, match="scoring returns NaN for the member 'bayes'"):
             EnsembleSelection(LIBRARY, scoring=lambda e, X, y: np.nan).fit(self.X, self.y)

@@ -138,7 +138,7 @@ class TestRegressor:
 
     def test_a_loss_without_a_minimum_is_reported(self):
         model = LinearStackingRegressor(NUMBERS, loss=lambda y, f: -f, constraint="non-negative")
-        with pytest.warns(ConvergenceWarning, match="may not be those of the least loss"):
+        with pytest.warns(ConvergenceWarning, match="may not be optimal"):
             model.fit(self.X, self.y)
 
     def test_the_poisson_deviance_chooses_what_it_measures(self):
@@ -203,7 +203,7 @@ class TestRegressor:
     def test_one_split_cannot_choose_the_shrinkage(self):
         cv = ShuffleSplit(1, random_state=0)
         assert LinearStackingRegressor(NUMBERS, cv=cv).fit(self.X, self.y).estimator_weights_.sum() == pytest.approx(1)
-        with pytest.raises(ValueError, match="shrinkage='auto' compares folds, but cv holds out a single one"):
+        with pytest.raises(ValueError, match="shrinkage='auto' compares folds, but cv has a single fold"):
             LinearStackingRegressor(NUMBERS, cv=cv, shrinkage="auto").fit(self.X, self.y)
 
     def test_row_weights_are_copies(self):

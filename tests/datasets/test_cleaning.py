@@ -62,11 +62,11 @@ def test_new_samples_need_only_the_columns_that_are_used():
 @pytest.mark.parametrize(
     ("name", "cell", "sentence"),
     [
-        ("since", "soon", "'since' holds 'soon', where the model expects a date such as '01.01.2020'"),
-        ("since", "2020-01-01", "'since' holds '2020-01-01'"),
-        ("age", "old", "'age' holds 'old', where the model expects a number"),
-        ("size", "large", "'size' holds 'large'"),
-        ("paid", "perhaps", "'paid' holds 'perhaps', where the model expects either true or false"),
+        ("since", "soon", "'since' contains 'soon', where the model expects a date such as '01.01.2020'"),
+        ("since", "2020-01-01", "'since' contains '2020-01-01'"),
+        ("age", "old", "'age' contains 'old', where the model expects a number"),
+        ("size", "large", "'size' contains 'large'"),
+        ("paid", "perhaps", "'paid' contains 'perhaps', where the model expects either true or false"),
     ],
 )
 def test_cells_that_are_not_what_they_were_are_named(name, cell, sentence):
@@ -78,7 +78,7 @@ def test_cells_that_are_not_what_they_were_are_named(name, cell, sentence):
 
 def test_tables_that_do_not_fit_are_refused():
     cleaner = TableCleaner().fit(RAW)
-    with pytest.raises(DatasetError, match="X lacks the columns 'size', 'paid'"):
+    with pytest.raises(DatasetError, match="X has no columns 'size', 'paid'"):
         cleaner.transform(RAW.drop(columns=["size", "paid"]))
     with pytest.raises(TypeError, match="X must be a DataFrame"):
         cleaner.transform(np.ones((2, 3)))
@@ -237,12 +237,12 @@ def test_of_two_numbers_the_day_is_the_one_above_twelve():
 
 @pytest.mark.parametrize("cells", [["1,5", "2,25", "3"], ["1,234", "12,345.5"], ["1.234,5", "1,5"]])
 def test_numbers_with_commas_are_not_guessed_at(cells):
-    with pytest.raises(DatasetError, match="Column 'price' holds numbers with commas, such as '1"):
+    with pytest.raises(DatasetError, match="Column 'price' contains numbers with commas, such as '1"):
         recognize(pd.Series(cells, name="price"))
 
 
 def test_nested_values_are_refused():
-    with pytest.raises(DatasetError, match="Column 'x' holds nested values"):
+    with pytest.raises(DatasetError, match="Column 'x' contains nested values"):
         recognize(pd.Series([[1], [2]], name="x"))
 
 
@@ -256,7 +256,7 @@ def test_sparse_columns_read_frames_by_name_and_matrices_by_place():
         found = columns.fit_transform(given_X)
         assert found.format == "csr"
         assert found.toarray().tolist() == expected
-    with pytest.raises(DatasetError, match="X lacks the columns 'd'"):
+    with pytest.raises(DatasetError, match="X has no columns 'd'"):
         SparseColumns(["a", "d"]).transform(FRAME)
     with pytest.raises(DatasetError, match="X has 3 features; the model was trained on 2"):
         columns.transform(sparse.csr_array(np.eye(3)))

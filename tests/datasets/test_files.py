@@ -51,7 +51,7 @@ def test_columns_of_a_kind_that_is_not_known_are_numbers_where_they_can_be(tmp_p
 
 
 def test_missing_columns_and_files_are_named(path):
-    with pytest.raises(DatasetError, match="lacks the columns 'd', 'e', which the model was trained on"):
+    with pytest.raises(DatasetError, match="has no columns 'd', 'e', which the model was trained on"):
         TableStream(path, ["a", "d", "e"])
     with pytest.raises(DatasetError, match="no column 'z' to use as the index"):
         TableStream(path, ["a"], index=["z"])
@@ -62,13 +62,13 @@ def test_missing_columns_and_files_are_named(path):
 def test_a_cell_that_is_no_number_is_named_with_its_line(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n3,four\n")
-    with pytest.raises(DatasetError, match=r"column 'b' holds 'four' in line 3, where the model expects a number"):
+    with pytest.raises(DatasetError, match=r"column 'b' contains 'four' in line 3, where the model expects a number"):
         list(TableStream(path, ["a", "b"]))
     path.write_text("a;b\n1,5;2\n")
-    with pytest.raises(DatasetError, match=r"holds '1,5' in line 2.* Is the comma the decimal mark\?"):
+    with pytest.raises(DatasetError, match=r"contains '1,5' in line 2.* Is the comma the decimal mark\?"):
         list(TableStream(path, ["a", "b"]))
     pd.DataFrame({"a": ["one"]}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(DatasetError, match="column 'a' holds a cell that is no number"):
+    with pytest.raises(DatasetError, match="column 'a' contains a cell that is not a number"):
         list(TableStream(tmp_path / "t.parquet", ["a"]))
 
 
@@ -219,7 +219,7 @@ def test_memory_is_bounded_by_the_blocks_not_by_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("1.5,wide", "column 'b' holds 'wide' in line 2503, where the model expects a number"),
+        ("1.5,wide", "column 'b' contains 'wide' in line 2503, where the model expects a number"),
         ("1.5,2.5,3.5", "Expected 2 fields in line 2503, saw 3"),
     ],
 )

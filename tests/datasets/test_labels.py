@@ -59,9 +59,7 @@ def test_what_may_be_a_name_and_a_number_of_columns_is_refused_with_both_reading
     ):
         read_table(path, labels=2)
     for text in ("6", "-1", " +2 "):
-        with pytest.raises(
-            DatasetError, match=r"is text, and .* no column of that name; pass a number .* or the names"
-        ):
+        with pytest.raises(DatasetError, match=r"no column labels='.*'. Pass the names .*, or a number"):
             read_table(path, labels=text)
 
 
@@ -75,7 +73,7 @@ def test_remaining_columns_that_look_like_labels_are_features_only_if_named(song
         path = songs(f"@relation r\n{header}@data\n{{0 1, 7 8}}\n", name)
     for cleaner in (None, TableCleaner()):
         for how in ({"labels": ["label:happy"]}, {"target": "label:happy"}):
-            with pytest.warns(UserWarning, match="look like labels are no features, .*: 'label:sad'") as said:
+            with pytest.warns(UserWarning, match="look like labels and are not used as features: 'label:sad'") as said:
                 data = read_table(path, **how, cleaner=cleaner)
             shown = sum(warning.category is UserWarning for warning in said)
             assert (len(data.feature_names), data.X.shape, shown) == (101, (1, 101), 1)
@@ -97,19 +95,19 @@ def label_file(*names):
 @pytest.mark.parametrize(
     ("text", "labels", "sentence"),
     [
-        (LAST, 4, "has 4 columns, of which 4 cannot be labels"),
-        (LAST, 0, "of which 0 cannot be labels"),
-        (LAST, -9, "has 4 columns, of which 9 cannot be labels"),
-        (LAST, 2, r"The label column 'tempo' of .* holds '90'; a label must be 0 or 1.* \(-2 takes the last 2 columns"),
+        (LAST, 4, "has 4 columns; 4 of them cannot be labels"),
+        (LAST, 0, "0 of them cannot be labels"),
+        (LAST, -9, "has 4 columns; 9 of them cannot be labels"),
+        (LAST, 2, r"label column 'tempo' of .* contains '90'; a label must be 0 or 1.* \(-2 takes the last 2 columns"),
         (FIRST, -2, r"a label must be 0 or 1.* \(2 takes the first 2 columns"),
         (LAST, "mood", "no column 'mood' to use as a label"),
         (LAST, [], "labels is empty"),
         (LAST, "happy,sad,happy", "labels names the label 'happy' twice"),
         (LAST, ["sad", "sad"], "labels names the label 'sad' twice"),
         (LAST, "happy,glad", "has no column 'glad' to use as a label"),
-        (LAST, "tempo,loudness,happy,sad", "names all 4 columns of .*; none is left as a feature"),
+        (LAST, "tempo,loudness,happy,sad", "names all 4 columns of .*; no feature is left"),
         (LAST, "mood_*", "No column of .* starts with 'mood_'"),
-        (LAST, "*", "All columns of .* start with ''; none would be left as a feature"),
+        (LAST, "*", "All columns of .* start with ''; no feature is left"),
         (LAST, "unknown.xml", r"songs\.csv has no column 'glad' to use as a label of unknown\.xml"),
         (LAST, "twice.xml", r"twice\.xml names the label 'sad' twice"),
         (LAST, "all.xml", r"all\.xml names all 4 columns"),

@@ -121,7 +121,7 @@ def test_classes_that_leave_more_often_are_drawn_more_often():
         (0.5, np.eye(3), r"shape \(2, 2\) for the 2 classes in y, not \(3, 3\)"),
         (0.5, [[1.5, -0.5], [0, 1]], "negative entries"),
         (0.5, [[0.5, 0.5], [0.5, 0.4]], "row 1 sums to 0.9"),
-        (0.75, [[0, 1], [0, 1]], "3 samples should change, but transition lets only 2 leave"),
+        (0.75, [[0, 1], [0, 1]], "3 samples should change, but transition allows only 2 to change"),
     ],
 )
 def test_a_bad_transition_is_refused(fraction, transition, sentence):
@@ -288,7 +288,7 @@ def test_different_categories_are_as_far_apart_as_one_standard_deviation():
         (None, "kind='boundary' depends on the features: pass X"),
         ([[1.0], [2.0], [3.0]], "inconsistent numbers of samples: 3 and 2"),
         ([1.0, 2.0], r"X must have shape \(n_samples, n_features\)"),
-        ([["a"], ["b"]], "X must be an array of numbers, or a DataFrame"),
+        ([["a"], ["b"]], "X must be a numeric array, or a DataFrame"),
         ([[1.0], [np.inf]], "infinite values"),
         (sparse.eye(2), "sparse"),
     ],
@@ -299,7 +299,7 @@ def test_unfit_features_get_a_sentence(X, sentence):
 
 
 def test_a_class_does_not_vanish_silently():
-    with pytest.warns(UserWarning, match="No sample is labelled with these classes any more: 'c'"):
+    with pytest.warns(UserWarning, match="These classes have no sample left: 'c'"):
         corrupt_labels(list("aaabbbc"), 1.0, "neighbour", X=[[0], [1], [2], [3], [4], [5], [9]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -136,7 +136,7 @@ def test_parquet_files_are_read(tmp_path):
         ("a.csv", "a,kind\n1,x,9\n2,y,9\n", {}, "Expected 2 fields in line 2, saw 3"),
         ("a.csv", "a,kind\n1,x\n2\n", {}, "1 missing .* in data row 2"),
         ("a.csv", "\xf6,kind\n1,x\n", {}, "cannot be read as utf-8 text .* Pass its encoding .*often latin-1"),
-        ("a.xlsx", "", {}, r"a\.xlsx has an unknown extension; \.csv"),
+        ("a.xlsx", "", {}, r"a\.xlsx has an unknown extension; supported are \.csv"),
         ("a", "", {}, "unknown extension"),
         ("a.parquet", "no", {}, r"a\.parquet cannot be read: .*Parquet"),
         ("a.csv.gz", None, {}, r"a\.csv\.gz cannot be read: Compressed file ended"),
@@ -196,7 +196,7 @@ def test_features_become_plain_numbers_or_categories():
         tidy = tidy_features(table, "t")
         tidy.iloc[0, 0] = 9
         assert table["whole"].tolist() == [1, 2], "features are a copy"
-    for column, sentence in ((pd.to_datetime(["2020-01-01"]), "holds dates"), ([[1]], "holds nested values")):
+    for column, sentence in ((pd.to_datetime(["2020-01-01"]), "contains dates"), ([[1]], "contains nested values")):
         with pytest.raises(DatasetError, match=f"'when' of t {sentence}"):
             tidy_features(pd.DataFrame({"when": column}), "t")
 
@@ -204,7 +204,7 @@ def test_features_become_plain_numbers_or_categories():
 def test_whole_floats_are_classes_and_fractions_are_not():
     assert class_names(pd.Series([1.0, 2.0]), "t").tolist() == [1, 2]
     assert class_names(pd.Series(pd.Categorical([2, 1])), "t").tolist() == [2, 1]
-    with pytest.raises(DatasetError, match="'price' of t holds fractional numbers"):
+    with pytest.raises(DatasetError, match="'price' of t contains fractional numbers"):
         class_names(pd.Series([1.0, 2.5], name="price"), "t")
     with pytest.raises(DatasetError, match=r"'y' of t has 2 missing .* the first in data row 2"):
         class_names(pd.Series(["a", None, None], name="y"), "t")
@@ -215,7 +215,7 @@ def test_labels_are_coded():
     frame = pd.DataFrame({"n": [0, 1], "f": [1.0, 0.0], "b": [True, False], "w": ["No", "yes"], "c": words})
     assert code_labels(frame, "t").to_numpy().T.tolist() == [[0, 1], [1, 0], [1, 0], [0, 1], [0, 1]]
     for bad in ([0, 2], ["1", "maybe"]):
-        with pytest.raises(DatasetError, match=rf"'p' of t holds '{bad[1]}'"):
+        with pytest.raises(DatasetError, match=rf"'p' of t contains '{bad[1]}'"):
             code_labels(pd.DataFrame({"p": bad}), "t")
 
 

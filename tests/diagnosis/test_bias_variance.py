@@ -210,7 +210,7 @@ class TestComparison:
 
     @pytest.mark.parametrize("models", [[], [DummyRegressor()], [("a", DummyRegressor(), 3)]])
     def test_what_is_no_list_of_pairs(self, models):
-        with pytest.raises(ValueError, match="models must be a list of pairs"):
+        with pytest.raises(ValueError, match="models must be a non-empty list of pairs"):
             compare_bias_variance(models, *WINE)
 
     def test_names_twice(self):
@@ -258,7 +258,7 @@ class TestBadInput:
             bias_variance(model, *WINE)
 
     def test_classes_and_squared_loss(self):
-        with pytest.raises(ValueError, match="y must hold numbers for squared loss"):
+        with pytest.raises(ValueError, match="y must be numeric for squared loss"):
             bias_variance(DecisionTreeRegressor(), WINE[0], np.repeat(["a", "b"], 89))
 
     def test_too_few_rounds_for_out_of_bag_predictions(self):

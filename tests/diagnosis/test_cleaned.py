@@ -165,7 +165,7 @@ class TestBadInput:
             (CleanedClassifier(auditor=LinearSVC()), "auditor must be a classifier with predict_proba"),
             (
                 CleanedClassifier(KNeighborsClassifier(), action="reweight"),
-                "action='reweight' needs an estimator that takes sample_weight, which KNeighborsClassifier does not",
+                "action='reweight' needs an estimator that supports sample_weight; KNeighborsClassifier does not",
             ),
             (CleanedClassifier(cv=1), "cv must be at least 2"),
         ]:
@@ -173,7 +173,7 @@ class TestBadInput:
                 model.fit(*IRIS)
 
     def test_weights_that_the_estimator_does_not_take(self):
-        with pytest.raises(ValueError, match="sample_weight needs an estimator that takes sample_weight"):
+        with pytest.raises(ValueError, match="sample_weight needs an estimator that supports sample_weight"):
             CleanedClassifier(KNeighborsClassifier()).fit(*IRIS, sample_weight=np.ones(150))
 
     def test_several_labels(self):

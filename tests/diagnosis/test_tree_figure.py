@@ -71,7 +71,11 @@ class TestTree:
     @pytest.mark.parametrize(
         ("model", "error", "words"),
         [
-            (KFHEClassifier(), TypeError, "plot_tree draws a CARTClassifier, not KFHEClassifier; of an ensemble, pass"),
+            (
+                KFHEClassifier(),
+                TypeError,
+                "plot_tree needs a CARTClassifier, not KFHEClassifier; for an ensemble, pass",
+            ),
             (CARTClassifier(), NotFittedError, "not fitted"),
         ],
     )

@@ -151,12 +151,14 @@ class TestAgainstPlainKFHE:
     def test_trees_in_turn(self, noisy_wine):
         X, y = noisy_wine
         trees = [CARTClassifier(complexity=None), CARTClassifier(max_depth=1)]
-        model = KFHEClassifier(trees, n_estimators=8, reset=None, random_state=3).fit(X, y)
+        depths = []
+        callback = lambda number, tree: depths.append(tree.max_depth)  # noqa: E731
+        model = KFHEClassifier(trees, n_estimators=8, reset=None, callback=callback, random_state=3).fit(X, y)
         turns = cycle(trees)
         fit = lambda counts: next(turns).fit(X, y, sample_weight=counts).predict_proba(X)  # noqa: E731
         estimate, weights, trace = plain_kfhe(fit, X, y, 8, 3, weighting="exponential", vote="class", reset=None)
         assert_follows(model, X, estimate, weights, trace)
-        assert [tree.max_depth for tree in model.estimators_] == [30, 1] * 4 + [30]
+        assert [tree.max_depth for tree in model.estimators_] == [30, *depths] == [30, 1] * 4 + [30]
 
     def test_another_base_learner(self, noisy_wine):
         X, y = noisy_wine

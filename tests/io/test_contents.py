@@ -37,14 +37,14 @@ def forge_tree(model, field, value):
 def test_children_out_of_place(side, child, tree):
     check_contents(tree)
     forge_tree(tree, side, child)
-    with pytest.raises(ModelFileError, match="children out of place"):
+    with pytest.raises(ModelFileError, match="children in the wrong position"):
         check_contents(make_pipeline(StandardScaler(), tree))
 
 
 @pytest.mark.parametrize("column", [13, 10**6, -1])
 def test_a_column_that_does_not_exist(column, tree):
     forge_tree(tree, "feature", column)
-    with pytest.raises(ModelFileError, match="column that does not exist"):
+    with pytest.raises(ModelFileError, match="feature that does not exist"):
         check_contents({"steps": [tree]})
 
 
@@ -54,7 +54,7 @@ def test_found_deep_inside_of_a_loaded_model(tmp_path):
     load(tmp_path / "sound.fuse")
     forge_tree(model.estimators_[2], "left_child", 10**6)
     save(model, tmp_path / "forged.fuse")
-    with pytest.raises(ModelFileError, match="children out of place"):
+    with pytest.raises(ModelFileError, match="children in the wrong position"):
         load(tmp_path / "forged.fuse")
 
 
@@ -67,7 +67,7 @@ def test_trees_of_histogram_boosting(field, value):
     predictor = model._predictors[0][0]
     assert predictor.nodes["is_categorical"][0]
     predictor.nodes[field][0] = value
-    with pytest.raises(ModelFileError, match="tree of scikit-learn"):
+    with pytest.raises(ModelFileError, match="scikit-learn tree"):
         check_contents(model)
 
 
@@ -95,7 +95,7 @@ def test_svms_that_do_not_fit_their_table(block):
         None,
     ):
         block.machines = forged
-        with pytest.raises(ModelFileError, match="do not fit their table"):
+        with pytest.raises(ModelFileError, match="do not match their table"):
             check_contents(block)
 
 
@@ -113,5 +113,5 @@ def test_a_hierarchy_without_end():
     check_contents(model)
     parent = next(node for node in model._fused_.models[0].hierarchy if max(node.children) > 0)
     parent.children[:] = [0] * len(parent.children)
-    with pytest.raises(ModelFileError, match="hierarchy of labels with children out of place"):
+    with pytest.raises(ModelFileError, match="label hierarchy with children in the wrong position"):
         check_contents(model)

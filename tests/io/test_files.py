@@ -232,7 +232,7 @@ class Booster(GaussianNB):
 class TestRefusals:
     def test_a_function_of_ones_own_is_refused_before_writing(self, path):
         model = make_pipeline(FunctionTransformer(lambda rows: rows), CARTClassifier()).fit(X, y)
-        with pytest.raises(ModelFileError, match=r"Pipeline cannot be saved\. It holds .*<lambda>"):
+        with pytest.raises(ModelFileError, match=r"Pipeline cannot be saved\. It contains .*<lambda>"):
             save(model, path)
         assert not path.exists()
 
@@ -243,7 +243,7 @@ class TestRefusals:
         for model in (booster, KFHEClassifier(booster, 2), make_pipeline(StandardScaler(), booster)):
             with pytest.raises(ModelFileError) as refused:
                 save(model.fit(X, y), path)
-            assert f"{type(model).__name__} cannot be saved. It holds boosters.Booster, and" in str(refused.value)
+            assert f"{type(model).__name__} cannot be saved. It contains boosters.Booster, and" in str(refused.value)
             assert "joblib.dump saves any model" in str(refused.value)
             copied = path.parent / "model.joblib"
             joblib.dump(model, copied)
@@ -253,7 +253,7 @@ class TestRefusals:
         class Own(CARTClassifier):
             pass
 
-        with pytest.raises(ModelFileError, match=r"It holds .*test_files.*Own"):
+        with pytest.raises(ModelFileError, match=r"It contains .*test_files.*Own"):
             save(Own(), path)
 
     def test_no_model_file(self, path):

@@ -128,7 +128,7 @@ def test_types_that_a_file_may_not_hold_are_named():
         ("named", "fuselearn._core.Forest"),
         ("named", "fuselearn.learners.table.TableCoder"),
     ]:
-        with pytest.raises(ModelFileError, match=f"It holds {name}"):
+        with pytest.raises(ModelFileError, match=f"It contains {name}"):
             unflatten(forge([[kind, name, {}]]))
 
 

@@ -210,7 +210,7 @@ class TestPipelines:
         columns = make_column_transformer((encode, ["color", "town"]), (StandardScaler(), ["size"]))
         model = make_pipeline(columns, MODELS["bagging"]).fit(frame, target)
         compare(model, frame, {name: frame[[name]].to_numpy() for name in frame}, exported=to_onnx(model, frame))
-        with pytest.raises(ValueError, match="Pass X, some samples"):
+        with pytest.raises(ValueError, match="Pass X, some training samples"):
             to_onnx(model)
 
     def test_classes_of_any_type_and_a_model_without_steps_before_it(self):

@@ -89,7 +89,7 @@ def test_other_opsets_and_a_pipeline():
 def test_more_support_vectors_than_a_file_holds_are_refused(monkeypatch):
     monkeypatch.setattr(onnx_svm, "MOST_BYTES", 1_000)
     model = SVMClassifier(random_state=0).fit(X, Y)
-    with pytest.raises(TypeError, match="numbers for its support vectors cannot be exported to ONNX"):
+    with pytest.raises(TypeError, match="numbers in its support vectors cannot be exported to ONNX"):
         to_onnx(model)
     to_onnx(SVMClassifier(kernel="linear", random_state=0).fit(X, Y))
 

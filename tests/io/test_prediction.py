@@ -80,7 +80,7 @@ def test_stopping_early_and_errors_leave_no_thread(table, path, tmp_path):
     assert threading.active_count() == before
     broken = tmp_path / "broken.csv"
     broken.write_text(path.read_text() + "1,2,3,four\n")
-    with pytest.raises(DatasetError, match="'b' holds 'four' in line 302"):
+    with pytest.raises(DatasetError, match="'b' contains 'four' in line 302"):
         list(predict_blocks(model, open_rows(model, broken, block_rows=10)))
     assert threading.active_count() == before
 

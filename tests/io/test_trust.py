@@ -97,7 +97,9 @@ class TestForgedFiles:
         path = tmp_path / "model.fuse"
         save(CARTClassifier(), path)
         forge_model(path, describe=name_type(module, own_name, loader))
-        with pytest.raises(ModelFileError, match=rf"It holds {module}\.{own_name}, and a model file may hold only"):
+        with pytest.raises(
+            ModelFileError, match=rf"It contains {module}\.{own_name}, and a model file may contain only"
+        ):
             load(path)
 
     @pytest.mark.parametrize("loader", ["FunctionNode", "TypeNode", "ObjectNode", "ConstructorFromReduceNode"])
@@ -134,7 +136,7 @@ def test_other_functions_are_refused_by_name(function, tmp_path):
 
 
 def test_what_the_user_has_put_there_is_named_first():
-    with pytest.raises(ModelFileError, match=r"It holds boosters\.Booster, and"):
+    with pytest.raises(ModelFileError, match=r"It contains boosters\.Booster, and"):
         refuse_untrusted(["collections.OrderedDict", "boosters.Booster", "types.SimpleNamespace"])
-    with pytest.raises(ModelFileError, match=r"It holds collections\.OrderedDict, and"):
+    with pytest.raises(ModelFileError, match=r"It contains collections\.OrderedDict, and"):
         refuse_untrusted(["sklearn.tree._tree.Tree", "collections.OrderedDict"])

@@ -48,7 +48,7 @@ def test_a_suspect_stands_beside_its_nearest_trusted_samples():
     page = render()
     card = page[page.index('<article class="card">') :]
     assert "1. row 6" in card
-    assert 'labelled <span class="given">small</span>, probability &lt;1\xa0%' in card
+    assert 'labeled <span class="given">small</span>, probability &lt;1\xa0%' in card
     assert 'suggested <span class="suggested">large</span>, probability &gt;99\xa0%, confidence 75\xa0%' in card
     neighbours = find_trusted_neighbors(X, np.arange(6) == 5, np.array([5]))
     assert set(neighbours[0].tolist()) == {3, 4, 2}
@@ -116,7 +116,7 @@ def test_a_large_noise_matrix_is_left_out(n_classes):
     audit = make_audit()
     noise = pd.DataFrame(np.eye(n_classes))
     page = render(replace(audit, noise_matrix=noise, predictability=make_predictability(noise.index)))
-    assert ("Which class is taken for which" in page) == (n_classes == 20)
+    assert ("Estimated label noise between classes" in page) == (n_classes == 20)
 
 
 def test_each_of_several_labels_is_trusted_on_its_own():

@@ -57,7 +57,7 @@ def test_suites_in_one_store_are_kept_apart(store):
     assert store.add("other", [result()]) == 1
     assert len(store.results("mine")) == len(store.results("other")) == 1
     assert sorted(store.suites()) == ["mine", "other"]
-    with pytest.raises(StoreError, match=r"holds several suites; name one of 'mine', 'other'"):
+    with pytest.raises(StoreError, match=r"contains several suites; name one of 'mine', 'other'"):
         store.results()
 
 
@@ -97,14 +97,14 @@ def test_the_store_remembers_its_suite(store):
         assert again.suite() == again.suite("mine") == SUITE
         assert again.settings("mine") == SETTINGS
         again.register(SUITE, SETTINGS)
-        with pytest.raises(StoreError, match="holds no suite 'yours'; it holds 'mine'"):
+        with pytest.raises(StoreError, match="contains no suite 'yours'; it contains 'mine'"):
             again.suite("yours")
 
 
 def test_another_suite_or_method_of_the_same_name_is_refused(store):
     changed = Suite("mine", ["iris", "wine"], ["CART", "KFHE"], noise=[0, 0.1], repeats=2, seed=3)
     with pytest.raises(
-        StoreError, match=r"another suite named 'mine': folds was 3 and is 10; seed was 0 and is 3\. Us"
+        StoreError, match=r"different suite named 'mine': folds was 3 and is 10; seed was 0 and is 3\. Us"
     ):
         store.register(changed, SETTINGS)
     with pytest.raises(StoreError, match=r"for the method 'KFHE': settings was KFHEClassifier\(\)"):
@@ -160,7 +160,7 @@ def test_what_is_not_there_or_empty_becomes_a_store_only_if_one_may_be_made(tmp_
     with ResultStore(path) as store:
         assert store.suites() == []
         assert store._pragma("journal_mode") == "wal"
-        with pytest.raises(StoreError, match="holds no suite"):
+        with pytest.raises(StoreError, match="contains no suite"):
             store.results()
 
 

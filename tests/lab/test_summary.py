@@ -73,7 +73,7 @@ def test_another_score_may_be_chosen(store):
     assert summary["score"].equals(summary["log_loss"])
     with pytest.raises(ValueError, match=r"score must be 'macro_f1', .* not 'hamming_loss'"):
         summarize(store, score="hamming_loss")
-    with pytest.raises(StoreError, match="holds no suite 'kfhe'; it holds 'mine'"):
+    with pytest.raises(StoreError, match="contains no suite 'kfhe'; it contains 'mine'"):
         summarize(store, "kfhe")
 
 

@@ -48,6 +48,12 @@ def summary_of(shift=lambda dataset, noise, method: 0.0, methods=METHODS):
     return pd.DataFrame(rows)
 
 
+@pytest.fixture(scope="module")
+def page():
+    """The page of a run whose scores are the paper's own."""
+    return make_page(summary_of(), COSTS)
+
+
 def plain(page):
     return page.replace("\N{NO-BREAK SPACE}", " ")
 
@@ -56,8 +62,8 @@ def section(page, title):
     return re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^## |\Z)", plain(page), re.DOTALL | re.MULTILINE).group(1)
 
 
-def test_the_paper_agrees_with_itself():
-    page = plain(make_page(summary_of()))
+def test_the_paper_agrees_with_itself(page):
+    page = plain(page)
     assert "The paper's own tables agree with 25 of the 25 conclusions of its text and with 15 of the 15" in page
     # Without physio, bagging's rank gets worse once: from 1.95 at 10 % to 2.00 at 15 %.
     assert "KFHE (unpruned): 24 of the 25 conclusions of the text hold, and 15 of the 15 verdicts of Table 7." in page
@@ -221,8 +227,8 @@ def test_the_share_of_chance_by_hand():
     assert chance.tolist() == pytest.approx([0.01, 0.01 * 2**0.5, 0.03])
 
 
-def test_cells_have_the_papers_ranks():
-    lines = section(make_page(summary_of()), "All scores")
+def test_cells_have_the_papers_ranks(page):
+    lines = section(page, "All scores")
     assert "| mushroom | 1.0000 (1.5) | 1.0000 (1.5) 0.0000 |" in lines
     printed = (
         load_published("kfhe_scores").query("dataset != 'physio'").set_index(["dataset", "noise", "method"])["rank"]
@@ -244,30 +250,29 @@ def test_the_figures_of_the_paper_are_drawn(tmp_path):
         assert (tmp_path / f"page-figure-{number}.svg").stat().st_size > 10_000
 
 
-def test_ranks_are_those_of_the_paper():
-    ranks = section(make_page(summary_of()), "Average ranks")
+def test_ranks_are_those_of_the_paper(page):
+    ranks = section(page, "Average ranks")
     assert "| paper, as printed (20 datasets) | 1.925 | 1.725 | 2.675 | 3.675 |" in ranks
     lines = re.findall(r"^\| (?:ours, \w+|paper, the same 19 datasets) \| (.*)$", ranks, re.MULTILINE)
     assert len(lines) == 15
     assert all(len(set(lines[start : start + 3])) == 1 for start in range(0, 15, 3))
 
 
-def test_p_values_stand_beside_the_printed_ones():
-    p_values = section(make_page(summary_of()), "P-values against KFHE")
+def test_p_values_stand_beside_the_printed_ones(page):
+    p_values = section(page, "P-values against KFHE")
     line = next(line for line in p_values.splitlines() if line.startswith("| 20 % | Bagging"))
     assert line.count(", behind") == 3
     assert line.endswith("| 0.40 |")
 
 
-def test_cost_comes_from_the_totals():
-    cost = section(make_page(summary_of(), COSTS), "Cost")
+def test_cost_comes_from_the_totals(page):
+    cost = section(page, "Cost")
     assert "| elapsed time | 0:33:20 |" in cost
     assert "| models trained (fits) | 47,500 |" in cost
     assert "## Cost" not in make_page(summary_of())
 
 
-def test_every_table_has_as_many_cells_in_each_line():
-    page = make_page(summary_of(), COSTS)
+def test_every_table_has_as_many_cells_in_each_line(page):
     for block in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE):
         assert len({line.count("|") for line in block.splitlines()}) == 1, block
     assert not re.search(r"[ \t]+$", page, re.MULTILINE)

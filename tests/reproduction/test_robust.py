@@ -51,6 +51,7 @@ def test_ranks_by_hand():
     assert run.ranks.loc["Fused"].tolist() == [1, 1, 2]
     assert run.ranks.loc["KFHE"].tolist() == [2, 2, 1]
     assert run.ranks.index.tolist() == ["Fused", "KFHE", "CART"]
+    assert run.ranks_by("brier", lower_is_better=True).loc[run.ranks.index].equals(run.ranks)  # of 1 - score
     assert run.tests.loc["CART", "record"] == (36, 0, 0)
     assert run.tests.loc["KFHE", "record"] == (24, 0, 12)
     assert run.fit_seconds()["CART"] == pytest.approx(0.5)

@@ -98,7 +98,7 @@ def test_more_trees_than_before(tmp_path, n_grown):
 )
 def test_the_checkpoint_of_another_fit_is_refused(tmp_path, changes, samples, message):
     model = DiskEnsemble(clone(FOREST), checkpoint=tmp_path).fit(X, Y)
-    with pytest.raises(ValueError, match=f"is of another fit: {message}"):
+    with pytest.raises(ValueError, match=f"belongs to a different fit: {message}"):
         model.set_params(**changes).fit(*samples)
 
 
@@ -109,12 +109,12 @@ def test_a_damaged_tree_and_folders_that_are_no_checkpoints(tmp_path):
         model.fit(X, Y)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "diary.txt").write_text("private")
-    with pytest.raises(ValueError, match="has files, but no checkpoint"):
+    with pytest.raises(ValueError, match="contains files, but no checkpoint"):
         model.set_params(checkpoint=tmp_path / "other").fit(X, Y)
     with pytest.raises(ValueError, match=r"must be a folder; .*diary.txt is a file"):
         model.set_params(checkpoint=tmp_path / "other" / "diary.txt").fit(X, Y)
     (tmp_path / "trees" / "fit.json").write_text("[]")
-    with pytest.raises(ValueError, match="is no checkpoint's"):
+    with pytest.raises(ValueError, match="does not belong to a checkpoint"):
         model.set_params(checkpoint=tmp_path / "trees").fit(X, Y)
-    with pytest.raises(ValueError, match="random_state must be a whole number or None"):
+    with pytest.raises(ValueError, match="random_state must be an integer or None"):
         model.set_params(checkpoint=tmp_path / "new", estimator__random_state=np.random.RandomState(0)).fit(X, Y)

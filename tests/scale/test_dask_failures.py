@@ -57,24 +57,24 @@ OTHER_CHUNKS = da.from_array(X, chunks=20), da.from_array(Y[:50], chunks=20)
         ((replaced(X, 1, X[:5]), divide(Y)), "Part 1: X and y have inconsistent numbers"),
         ((replaced(X, 1, np.full((20, 3), "a")), divide(Y)), "Part 1: .*could not convert string to float"),
         ((replaced(X, 2, np.full((20, 3), np.inf)), divide(Y)), "Part 2: Input X contains infinity"),
-        ((divide(X), replaced(Y, 1, np.full(20, "a"))), "Part 1 of y holds <U1, part 0 int64"),
+        ((divide(X), replaced(Y, 1, np.full(20, "a"))), "Part 1 of y has dtype <U1, part 0 int64"),
         ((divide(X), replaced(Y, 1, np.full(20, np.nan))), "Part 1: Input y contains NaN"),
         ((divide(X), divide(np.zeros(60))), "y has one class only"),
         ((divide(X), divide(Y, 2)), "X has 3 parts and y 2"),
         ((divide(X[:0]), divide(Y[:0])), "X has no samples"),
         (([], []), "X has no parts"),
-        ((X, Y), "X must be a Dask array, .*not ndarray; the estimator itself takes ordinary ones"),
+        ((X, Y), "X must be a Dask array, .*not ndarray. For data in memory"),
         ((divide(X), Y), "y must be a Dask array"),
         ((divide(X), None), "requires y to be passed"),
         (OTHER_CHUNKS, "X has 60 samples and y 50"),
         ((divide(X), divide(Y), replaced(WEIGHTS, 2, -np.ones(20))), "Part 2: sample_weight has negative entries"),
         ((divide(X), divide(Y), divide(0 * WEIGHTS)), "sample_weight is zero for every sample"),
         ((divide(X), divide(Y), divide(WEIGHTS, 2)), "X has 3 parts and sample_weight 2"),
-        (frames({"a": [1.0, 2.0]}, {"b": [1.0, 2.0]}), r"Part 1 .* features of other names .*\['b'\], not \['a'\]"),
+        (frames({"a": [1.0, 2.0]}, {"b": [1.0, 2.0]}), r"Part 1 .* different feature names .*\['b'\], not \['a'\]"),
         (frames({"a": [1.0, 2.0]}, {"a": ["x", "y"]}), "Feature 'a' has numbers in one part .*see parts 0 and 1"),
         (
             frames({"a": pd.Categorical(["x", "y"])}, {"a": pd.Categorical(["x", "z"])}),
-            "Feature 'a' has other categories in part 1 than in part 0.*categorize",
+            "Feature 'a' has different categories in part 1 than in part 0.*categorize",
         ),
     ],
 )
@@ -92,7 +92,7 @@ def test_parts_that_do_not_fit(client, samples, message):
         ({"estimator": GaussianNB()}, "estimator of DaskEnsemble must be one of KFHEClassifier, .*, not GaussianNB"),
         ({"estimator": MadaBoostClassifier()}, "must be one of KFHEClassifier, .*, not MadaBoostClassifier"),
         ({"estimator__estimator": [CARTClassifier(), CARTClassifier()]}, "must be one CARTClassifier"),
-        ({"estimator__estimator": GaussianNB()}, "trains trees only"),
+        ({"estimator__estimator": GaussianNB()}, "supports only trees"),
         ({"estimator__estimator": CARTClassifier(class_weight="balanced")}, "Pass class_weight to BaggedClassifier"),
         ({"estimator__sampling": "multinomial"}, r"pass BaggedClassifier\(sampling='poisson'\)"),
         ({"estimator__oob_score": True}, "does not support oob_score"),
@@ -107,7 +107,7 @@ def test_what_a_cluster_does_not_do(client, given, message):
 
 
 def test_all_samples_need_whole_weights(client):
-    with pytest.raises(ValueError, match="weights must be whole numbers here"):
+    with pytest.raises(ValueError, match="weights must be integers here"):
         DaskEnsemble(clone(BAGS).set_params(bootstrap=False)).fit(divide(X), divide(Y), divide(np.full(60, 0.5)))
 
 

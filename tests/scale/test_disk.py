@@ -130,11 +130,11 @@ def test_a_callback_with_a_state_is_not_copied(samples):
     ("given", "kind", "message"),
     [
         (("none.parquet", "label"), FileNotFoundError, "There is no file or folder none.parquet"),
-        (("empty", "label"), ValueError, "The folder empty has no .parquet files"),
+        (("empty", "label"), ValueError, "The folder empty contains no .parquet files"),
         (("a.parquet", [0, 1]), TypeError, "y must be the name of one of their columns"),
         (("a.parquet", "class"), ValueError, "a.parquet has no column 'class'; its columns are v, w"),
         (("a.parquet", "label", "w8"), ValueError, "a.parquet has no column 'w8'"),
-        (("text.parquet", "label"), ValueError, "text.parquet is no Parquet file"),
+        (("text.parquet", "label"), ValueError, "text.parquet is not a Parquet file"),
         (("y.npy", [0, 1, 0]), ValueError, "X must have two dimensions"),
         ((np.ones((3, 2)), [0, 1]), ValueError, "X has 3 samples and y 2"),
         ((np.ones((0, 2)), []), ValueError, "X has no samples"),
@@ -158,7 +158,7 @@ def test_wrong_input_gets_a_sentence(frame, tmp_path, monkeypatch, given, kind, 
 def test_model_of_an_array_cannot_predict_for_parquet_files(samples, frame, tmp_path):
     frame.to_parquet(tmp_path / "a.parquet")
     model = DiskEnsemble(KFHE).fit(*samples[:2])
-    with pytest.raises(ValueError, match="without names of features"):
+    with pytest.raises(ValueError, match="without feature names"):
         model.predict(tmp_path / "a.parquet")
 
 

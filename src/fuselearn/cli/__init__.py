@@ -3,8 +3,8 @@
 - `main`: the application.
 - `comparing`: compare, demo, report and methods; `training`: train, and `large` from disk; `predicting`: predict and
   export, and `scoring` the scores of predictions; `inspecting`: info and audit.
-- `tables`: the options for reading tables, and the notes that are printed about their columns.
-- `guarding`: messages and exit codes instead of tracebacks, and which files a command may write.
+- `tables`: the options for reading tables, and notes about their columns.
+- `guarding`: messages and exit codes instead of tracebacks, and checks of output files.
 """
 
 from fuselearn._extras import require

@@ -36,13 +36,13 @@ TableFiles = Annotated[
         help="CSV, TSV, Parquet or ARFF files, all but Parquet also gzipped (.gz), or folders of them.",
     ),
 ]
-Noise = Annotated[str, typer.Option("--noise", help="Fractions of training labels to make wrong, separated by commas.")]
+Noise = Annotated[str, typer.Option("--noise", help="Fractions of training labels to change, separated by commas.")]
 NoiseKind = Annotated[
     str,
     typer.Option(
         "--noise-kind",
-        help="Which labels become wrong: uniform, pair, class-conditional, boundary, neighbour or feature-dependent; "
-        "with several labels per sample, uniform or forgotten.",
+        help="Kind of label noise: uniform, pair, class-conditional, boundary, neighbour or feature-dependent; for "
+        "multi-label data, uniform or forgotten.",
     ),
 ]
 Methods = Annotated[
@@ -50,25 +50,25 @@ Methods = Annotated[
     typer.Option(
         "--method",
         "-m",
-        help="Method to compare: a name that `fuselearn methods` lists or the import path of a class, perhaps with "
-        "settings in parentheses; repeatable. The usual ones by default.",
+        help="Method to compare: a name listed by `fuselearn methods`, or the import path of a class, optionally with "
+        "parameters in parentheses; repeatable.",
     ),
 ]
 Control = Annotated[
-    str | None, typer.Option("--control", help="Method that the others are tested against, instead of all pairs.")
+    str | None, typer.Option("--control", help="Control method: test all others against it, instead of all pairs.")
 ]
 Metric = Annotated[
     str,
     typer.Option(
         "--metric",
-        help="Score to print besides macro F1, such as accuracy, auc or hamming-loss. With several labels per sample, "
-        "fused optimizes it, if it has a rule for it. The report ranks by macro F1.",
+        help="Metric to print besides macro F1, such as accuracy, auc or hamming-loss. For multi-label data, fused "
+        "optimizes it if it has a rule for it. The report ranks by macro F1.",
     ),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 uses all processors.")]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", help="Address of a Dask scheduler whose workers fit, such as tcp://host:8786."),
+    typer.Option("--scheduler", help="Address of a Dask scheduler that runs the fits, such as tcp://host:8786."),
 ]
 Resume = Annotated[bool, typer.Option("--resume/--fresh", help="Continue an earlier run, or discard its results.")]
 
@@ -84,8 +84,8 @@ def demo(
 
     Runs the fused classifier, KFHE, two random forests and histogram gradient boosting on digits, breast_cancer and
     generated insurance claims with text categories and missing values. Then 10 % of the claims and of the digits get a
-    wrong label, and an audit lists those that it finds. Needs no download, and takes about a minute on two processors.
-    An interrupted demo continues where it stopped; a finished one starts again.
+    wrong label, and an audit lists the wrong labels it finds. Needs no download, and takes about a minute on two
+    processors. Run it again to continue after an interruption.
 
     **Examples**
 
@@ -152,7 +152,7 @@ def compare(
 ) -> None:
     """Compare methods on your own tables and write a report.
 
-    Columns are prepared as by `fuselearn train`: dates become numbers; identifiers and free text are dropped.
+    Columns are prepared as in `fuselearn train`: dates become numbers; identifiers and free text are dropped.
 
     **Examples**
 
@@ -188,7 +188,7 @@ def compare(
                 read.append(Table.of(path, target, **options))
         task, score = read[0].data.task, metric.replace("-", "_")
         if score not in SCORES[task]:
-            kind = "several labels per sample" if task == "multilabel" else "one class per sample"
+            kind = "multi-label data" if task == "multilabel" else "multi-class data"
             known = ", ".join(name.replace("_", "-") for name in SCORES[task])
             leave(f"{paths[0]} has {kind}; --metric must be one of {known}, not {metric}.")
         names = [optimizing(name, score, task) for name in method or USUAL_METHODS[task]]
@@ -224,12 +224,12 @@ def report(
     store: Annotated[Path, typer.Argument(help="Results store, such as fuselearn-demo/results.db.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     suite: Annotated[
-        str | None, typer.Option("--suite", help="Suite to report, if the store holds more than one.")
+        str | None, typer.Option("--suite", help="Suite to report, if the store contains more than one.")
     ] = None,
     control: Control = None,
     force: Force = False,
 ) -> None:
-    """Write the HTML report of a results store, complete or not.
+    """Write the HTML report of a results store, even of an incomplete run.
 
     **Examples**
 
@@ -246,9 +246,9 @@ def report(
 
 
 def methods() -> None:
-    """List the methods of train and compare by name.
+    """List the methods for train and compare.
 
-    Other classifiers are compared by import path: `fuselearn compare my.csv -m lightgbm:LGBMClassifier`.
+    Compare other classifiers by their import path: `fuselearn compare my.csv -m lightgbm:LGBMClassifier`.
 
     **Examples**
 
@@ -277,7 +277,7 @@ def methods() -> None:
 
 
 def spell(context: typer.Context) -> str:
-    """Return the command line of a run, without the options that do not change its results."""
+    """Return the command line of a run, without options that do not change its results."""
     words = ["fuselearn", str(context.info_name)]
     for parameter in context.command.params:
         name = str(parameter.name)
@@ -311,23 +311,23 @@ def run(
     suite : Suite
         What to run.
     folder : Path
-        Where the results store, the summary and the report go.
+        Folder for the results store, the summary and the report.
     command : str
         The command line, named in the report and after Ctrl-C.
     jobs : int
         Number of processes; -1 uses all processors.
     fresh : bool, default=False
-        Whether results of an earlier run are discarded.
+        Whether to discard the results of an earlier run.
     inputs : iterable of Path
-        The user's files that are read, and so never overwritten.
+        Input files, which are never overwritten.
     force : bool, default=False
         Whether files of other kinds in the folder may be replaced.
     metric : str, default="macro_f1"
-        The score to print besides macro F1.
+        The metric to print besides macro F1.
     control : str, optional
         The method that the others are tested against.
     scheduler : str, optional
-        Address of a Dask scheduler, whose workers fit.
+        Address of a Dask scheduler that runs the fits.
     """
     from fuselearn.lab import ResultStore, StoreError, run_suite
     from fuselearn.lab.report import collect, render
@@ -412,7 +412,7 @@ def _wide_console() -> Console:
 
 
 def _print_scores(material: Material, metric: str) -> None:
-    """Print mean scores and ranks for every dataset and level of noise, the conclusion, and what F1 means."""
+    """Print mean scores and ranks for every dataset and noise level, the conclusion, and the definition of F1."""
     from fuselearn.lab.report import describe_convention
 
     console = _wide_console()
@@ -429,7 +429,7 @@ def _print_scores(material: Material, metric: str) -> None:
 
 
 def _tabulate(material: Material, summary: pd.DataFrame, name: str) -> Table:
-    """Return the table of a score: a line per method, or per dataset if there are several, the best in bold."""
+    """Return the table of a metric: one line per method, or per dataset if there are several, the best in bold."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -1,6 +1,6 @@
-"""What guards the user: sentences instead of tracebacks, and no output over an input or over another file.
+"""Messages instead of tracebacks, and checks that no output overwrites an input or another file.
 
-Exit codes are 2 for wrong usage, 1 for failed work, 130 for Ctrl-C.
+Exit codes are 2 for wrong usage, 1 for other errors, 130 for Ctrl-C.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def leave(message: str, code: int = WRONG_USE) -> NoReturn:
 
 @contextmanager
 def sentences(resume: str = "", wrong_use: tuple[type[Exception], ...] = (ValueError, TypeError)) -> Iterator[None]:
-    """Turn errors raised by the library into a message and an exit code, and warnings into messages.
+    """Convert errors of the library to a message and an exit code, and warnings to messages.
 
     Parameters
     ----------
     resume : str, optional
         How to resume, printed after Ctrl-C.
     wrong_use : tuple of exception types
-        Errors that are due to what the user has passed.
+        Errors that count as wrong usage.
     """
     from fuselearn.datasets import DatasetError
     from fuselearn.lab import RunError, StoreError
@@ -84,7 +84,7 @@ class Kind(NamedTuple):
     Parameters
     ----------
     name : str
-        As messages name it.
+        The name in messages.
     is_own : callable
         Whether an existing file is of this kind.
     makes_folder : bool, default=False
@@ -104,9 +104,9 @@ def check_output(path: Path, kind: Kind, inputs: Iterable[Path] = (), *, force: 
     path : Path
         The file to write.
     kind : Kind
-        What it will hold.
+        The kind of the output.
     inputs : iterable of Path
-        The files that the command reads. They are never overwritten, however the paths are spelled.
+        The input files of the command, which are never overwritten.
     force : bool, default=False
         Whether an existing file of another kind may be replaced.
     """

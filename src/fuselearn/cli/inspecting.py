@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from fuselearn.diagnosis import LabelAudit
 
 MOST_COLUMNS = 100
-"""Largest number of columns that are all listed."""
+"""Maximum number of columns for a complete list."""
 TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".pq", ".arff"}
 MOST_PAIRS = 10
-"""Largest number of pairs of classes whose doubts are printed."""
+"""Maximum number of pairs of classes to print."""
 LEVELS = (0.99, 0.95, 0.9, 0.8, 0.7, 0.5)
 """Levels of confidence to choose from."""
 
@@ -42,15 +42,15 @@ LEVELS = (0.99, 0.95, 0.9, 0.8, 0.7, 0.5)
 @tables.reads_table
 def info(
     *,
-    file: Annotated[Path, typer.Argument(help="Model file, or a table in any format that `train` reads.")],
+    file: Annotated[Path, typer.Argument(help="Model file, or a table in any format supported by `train`.")],
     target: Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes of a table.")] = None,
     labels: tables.Labels = None,
     reading: tables.Reading,
     as_json: tables.Json = False,
 ) -> None:
-    """Describe a model file without loading the model, or how `train` would read the columns of a table.
+    """Describe a model file without loading the model, or the columns of a table as `train` would read them.
 
-    Of a table with several labels per sample, it also prints statistics of the labels.
+    For multi-label tables, it also prints label statistics.
 
     **Examples**
 
@@ -106,7 +106,7 @@ def _spell_column(column: dict[str, Any]) -> str:
 
 
 def _describe_table(file: Path, target: str | None, labels: Any, reading: tables.Reading) -> tuple[dict[str, Any], str]:
-    """Describe how `train` would read the columns of a table; also its labels in words, if samples have several."""
+    """Describe the columns of a table as `train` would read them, and the labels of a multi-label table."""
     from fuselearn.datasets import Dataset
     from fuselearn.datasets.tables import find_target, is_sparse
     from fuselearn.multilabel import describe_labels
@@ -184,12 +184,13 @@ def audit(
         Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the suspects are printed.")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="HTML file to write: the suspects beside trusted samples.")
+        Path | None,
+        typer.Option("--html", help="HTML file to write, with the suspects beside similar trusted samples."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List all samples, the most doubtful first.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List all samples, the most suspicious first.")] = False,
     fix: Annotated[
         Path | None,
-        typer.Option("--fix", help="Table to write: a copy of the file with suggested labels in place of suspects."),
+        typer.Option("--fix", help="Table to write: a copy of the file with the suggested labels of suspects."),
     ] = None,
     confidence: Annotated[
         float | None,
@@ -197,10 +198,12 @@ def audit(
             "--confidence",
             min=0,
             max=1,
-            help="Least confidence in the suggested labels that --fix writes; asked for in a terminal.",
+            help="Minimum confidence of the suggested labels that --fix writes; a terminal prompts for it.",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Audits to average, each on other folds.")] = 1,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Number of audits to average, each with different folds.")
+    ] = 1,
     seed: tables.Seed = 0,
     jobs: tables.Threads = -1,
     reading: tables.Reading,
@@ -208,12 +211,12 @@ def audit(
     force: Force = False,
     as_json: tables.Json = False,
 ) -> None:
-    """List the samples of your own table whose label is likely to be wrong.
+    """List the samples of your own table that are likely mislabeled.
 
-    Each label is judged by models that have not seen its sample. Columns are prepared as by `fuselearn train`.
-    The list has the number of the sample in the file, from 1, its label, the most likely other one, the
-    probability of both, and the confidence in the other one, given the estimated noise. If samples have several labels,
-    each label of a sample is judged on its own, and may be there without cause (1 is given) or missing (0 is given).
+    Each label is checked with models that were not trained on its sample. Columns are prepared as in `fuselearn train`.
+    The list contains the number of the sample in the file, from 1, its label, the most likely other label, the
+    probabilities of both, and the confidence in the other label, given the estimated noise. For multi-label data, each
+    label of a sample is checked separately: a given 1 may be wrong, a given 0 may be missing.
 
     **Examples**
 

@@ -1,4 +1,4 @@
-"""Training on Parquet files that would not fit into memory."""
+"""Training on Parquet files larger than memory."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ConvertedRows(Source):
 
 
 def would_not_fit(file: Path) -> bool:
-    """Return whether training on a Parquet file in memory would take more than half of this machine's memory."""
+    """Return whether training on a Parquet file in memory would use more than half of this machine's memory."""
     about = _read_about(file)
     return bool(about.num_rows * about.num_columns * BYTES_PER_VALUE > memory_size() / 2)
 
@@ -86,7 +86,7 @@ def train_from_disk(
 
     Returns
     -------
-    model, first, about : the ordinary ensemble, the step that prepares its columns, if any, and what is said
+    model, first, about : the ordinary ensemble, the step that prepares its columns, if any, and the summary
     """
     about = _read_about(file)
     columns = about.schema.to_arrow_schema().names
@@ -99,8 +99,8 @@ def train_from_disk(
     leaf_size = _enlarge_leaves(model, about.num_rows)
     if not quiet:
         tables.explain(cleaner)
-        looked = f"{len(X):,} of its {about.num_rows:,} samples have decided"
-        typer.echo(f"{file} is read part by part; how, {looked}.", err=True)
+        looked = f"{len(X):,} of its {about.num_rows:,} samples decide how its columns are converted"
+        typer.echo(f"{file} is read in parts; {looked}.", err=True)
         if leaf_size is not None:
             typer.echo(f"Leaves have at least {leaf_size:,} samples; --set changes min_samples_leaf.", err=True)
     features, parts, targets = tuple(cleaner.feature_names_in_), [], []
@@ -149,7 +149,7 @@ def _read_classes(where: str, table: pa.Table) -> Any:
 
 
 def _enlarge_leaves(model: Any, n_samples: int) -> int | None:
-    """Let trees that grow as far as they can have larger leaves, and return how large; None if they need not."""
+    """Set larger leaves for trees without other limits, and return their size; None if not needed."""
     name = "min_samples_leaf" if hasattr(model, "min_samples_leaf") else "estimator__min_samples_leaf"
     params = model.get_params()
     if params[name] not in (None, 1) or params.get("estimator__complexity") is not None:

@@ -44,4 +44,4 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Train, compare and deploy ensembles that stay accurate when labels are noisy."""
+    """Train, compare and deploy ensembles that are robust to label noise."""

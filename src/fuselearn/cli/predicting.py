@@ -33,7 +33,7 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written
 
 def predict(
     model: Model,
-    file: Annotated[Path, typer.Argument(help="Table of new samples, in any format that `train` reads.")],
+    file: Annotated[Path, typer.Argument(help="Table of new samples, in any format supported by `train`.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the predictions are printed.")
     ] = None,
@@ -62,10 +62,10 @@ def predict(
     force: Force = False,
     as_json: tables.Json = False,
 ) -> None:
-    """Predict for the samples of a file, block by block, so that it may be larger than memory.
+    """Predict for the samples of a file, which may be larger than memory.
 
-    Features are found by name and read as in training; columns that the model does not know are ignored with a
-    note. If the file has the target, or the label columns that --labels names, the predictions are scored.
+    Features are selected by name and read as in training; other columns are ignored with a note. If the file contains
+    the target, or the label columns named by --labels, the predictions are scored.
 
     **Examples**
 
@@ -104,7 +104,7 @@ def predict(
         known = {*header.get("left_out", ()), *target}
         unknown = [name for name in rows.ignored if name not in known]
         if unknown and not as_json:
-            typer.echo(f"Ignored: {tables.listed(unknown)}, which the model does not know.", err=True)
+            typer.echo(f"Ignored: {tables.listed(unknown)}, which the model does not use.", err=True)
         # True labels are often named like the predictions.
         predicted = {*prediction_columns(header), *(SET_COLUMNS if sets is not None else ())} - set(kept)
         renamed = {name: f"true:{name}" if name in predicted else name for name in target}
@@ -151,7 +151,7 @@ def _find_target(header: dict[str, Any], columns: Sequence[str], chosen: str | N
 
     if "labels" not in header:
         if chosen is not None:
-            leave("--labels is for models of several labels per sample; this one predicts classes.")
+            leave("--labels is for multi-label models; this model predicts classes.")
         return [header["target"]] if header.get("target") in columns else []
     labels = [str(name) for name in header["labels"]]
     if chosen is None:
@@ -218,7 +218,7 @@ def export(
     force: Force = False,
     as_json: tables.Json = False,
 ) -> None:
-    """Export a model to ONNX, which other programs run without Python.
+    """Export a model to ONNX, for prediction without Python.
 
     **Examples**
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import typer
 
 MOST_LISTED = 12
-"""Largest number of classes for which the confusion matrix is printed, and number of labels that are listed."""
+"""Maximum number of classes for printing the confusion matrix, and of labels for listing them."""
 
 
 class ClassTally:
@@ -124,7 +124,7 @@ class LabelTally:
         return {"samples": self.n_samples, **self.scores(), "convention": self.convention}
 
     def lines(self) -> list[list[str]]:
-        """Return for the most frequent labels how often each occurs, is predicted, and is predicted correctly."""
+        """Return how often the most frequent labels occur, are predicted, and are predicted correctly."""
         places = np.argsort(-self.counts[0], kind="stable")[:MOST_LISTED].tolist()
         counts = ([self.names[place], *map(str, self.counts[:, place])] for place in places)
         return [["label", "true", "predicted", "right"], *counts]

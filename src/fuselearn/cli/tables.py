@@ -1,4 +1,4 @@
-"""How commands read the user's table: the options, and the notes about its columns and its target."""
+"""Reading of tables in commands: options, and notes about columns and the target."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Labels = Annotated[
     typer.Option(
         "--labels",
         callback=_number_or_text,
-        help="For several labels per sample: a number of columns, 6 for the first 6, -6 for the last 6, as in MEKA; "
-        "or names separated by commas, a prefix such as 'label_*', or Mulan's "
-        ".xml file. Not needed if the file says so: MEKA's -C, an .xml file of the same name, columns label:NAME.",
+        help="Labels of multi-label data: a number of columns, 6 for the first 6, -6 for the last 6, as in MEKA; or "
+        "names separated by commas, a prefix such as 'label_*', or Mulan's .xml file. Not needed if the file "
+        "defines them: MEKA's -C, an .xml file with the same name, columns label:NAME.",
     ),
 ]
 Sep = Annotated[
@@ -46,7 +46,8 @@ Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of CSV and A
 Decimal = Annotated[str, typer.Option("--decimal", help="Decimal mark in CSV files, such as ','.")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to drop, separated by commas; repeatable.")]
 Only = Annotated[
-    list[str] | None, typer.Option("--only", help="The only columns to use as features, separated by commas.")
+    list[str] | None,
+    typer.Option("--only", help="Columns to use as features, separated by commas; all others are dropped."),
 ]
 Keep = Annotated[
     list[str] | None, typer.Option("--keep", help="Columns to use even if they look like identifiers or free text.")
@@ -56,7 +57,9 @@ Index = Annotated[
 ]
 TrustClasses = Annotated[
     bool,
-    typer.Option("--classes", help="Treat each value of the target as a class, even if they look like measurements."),
+    typer.Option(
+        "--classes", help="Treat each value of the target as a class, even if the values look like measurements."
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")]
 Threads = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 uses all processors.")]
@@ -144,7 +147,7 @@ def split_names(names: Sequence[str], columns: Collection[str]) -> list[str]:
 
 
 def explain(cleaner: TableCleaner) -> None:
-    """Print to standard error how each column is converted, or that it is left out."""
+    """Print to standard error how each column is converted or that it is dropped."""
     for column in getattr(cleaner, "columns_", ()):  # not fitted to sparse samples, which are used unchanged
         said = describe(column)
         if said is not None:
@@ -158,7 +161,7 @@ def describe(column: Column) -> str | None:
     if column.kind in ("identifier", "text"):
         looks = "an identifier" if column.kind == "identifier" else "free text"
         return (
-            f"left out; it looks like {looks}, with {column.n_values} different values in {column.n_cells} samples "
+            f"dropped; it looks like {looks}, with {column.n_values} different values in {column.n_cells} samples "
             f"(--keep {shlex.quote(column.name)} uses it)"
         )
     missing = f", with {name_columns(column.words, 3)} read as missing" if column.words else ""
@@ -171,7 +174,7 @@ def describe(column: Column) -> str | None:
 
 
 def listed(names: Any, most: int = 12) -> str:
-    """Join names for a message; only the first ones if there are many."""
+    """Join names for a message, only the first names if there are many."""
     names = list(map(str, names))
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
@@ -196,7 +199,7 @@ def list_leaks(data: Dataset) -> list[str]:
 
     return [
         f"{feature} alone predicts {target} with a balanced accuracy of {score:.3f} ({THRESHOLD:g} or more is "
-        f"suspicious): will it be known before {target} is? --drop {shlex.quote(feature)} leaves it out."
+        f"suspicious): is it available before {target} is known? If not, use --drop {shlex.quote(feature)}."
         for feature, target, score in find_leaks(data.X, data.y, data.feature_names)
     ]
 

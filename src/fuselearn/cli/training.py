@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from fuselearn.datasets import Dataset, TableCleaner
 
 MOST_SECONDS = 60.0
-"""Fused classifiers that take longer to train are not the default."""
+"""Maximum training time, in seconds, of a fused classifier as the default."""
 
 Method = Annotated[
     str | None,
     typer.Option(
         "--method",
         "-m",
-        help="Method to train, one of fuselearn's that `fuselearn methods` lists; by default fused, but kfhe for "
-        "classes if a fit of fused would take more than about a minute.",
+        help="Method to train: a fuselearn method listed by `fuselearn methods`. Default: fused; for classes, kfhe if "
+        "fused would take more than about a minute.",
     ),
 ]
 Setting = Annotated[
@@ -39,15 +39,15 @@ Holdout = Annotated[
         "--holdout",
         min=0,
         max=0.9,
-        help="Fraction of samples to score a first model on; the saved model is trained on all. 0 for no score.",
+        help="Fraction of samples held out to score a first model; the saved model is trained on all samples. 0 for no "
+        "score.",
     ),
 ]
 OutOfCore = Annotated[
     bool | None,
     typer.Option(
         "--out-of-core/--in-memory",
-        help="Whether to train from a Parquet file part by part, with codes on disk; by default if it would not fit "
-        "into memory.",
+        help="Train from a Parquet file in parts, with codes on disk; by default if it would not fit into memory.",
     ),
 ]
 
@@ -73,8 +73,8 @@ def train(
     """Train an ensemble on your own table and save it.
 
     Text columns become categories and dates become numbers. Empty cells, ? and NA are missing values, and so are a few
-    words, such as unknown, in a column of numbers. Identifiers and free text, whose values are nearly all different,
-    are dropped. The model file stores these decisions, so that new samples are read in the same way.
+    words, such as unknown, in a numeric column. Identifiers and free text, with nearly all values distinct, are
+    dropped. The model file stores these conversions, so that new samples are read in the same way.
 
     **Examples**
 
@@ -103,14 +103,14 @@ def train(
             method = method or "kfhe"
             if labels is not None or target is None or method not in large.METHODS:
                 leave(
-                    f"{file} is trained on part by part, which needs --target and a --method among "
-                    f"{', '.join(large.METHODS)}; --in-memory reads it as a whole."
+                    f"Training on {file} in parts needs --target and a --method among {', '.join(large.METHODS)}; "
+                    f"--in-memory reads the whole file."
                 )
             model = _make_model(method, "multiclass", setting or [], seed, jobs)
             model, first, about = large.train_from_disk(
                 model, file, target, reading, output.parent, trusted=classes, quiet=as_json
             )
-            tally, why_no_score = None, "No samples were held out; `fuselearn predict` scores a file."
+            tally, why_no_score = None, "No samples were held out; use `fuselearn predict` to score a file."
         else:
             with working(f"Reading {file}"):
                 data, cleaner = reading.split(file, target, labels)
@@ -134,7 +134,7 @@ def train(
         f"{about['seconds']:.1f} s. Model written to {output}"
     )
     if tally is not None:
-        say_scores(tally, f"On {tally.n_samples} held-out samples, by a model trained on the others")
+        say_scores(tally, f"On {tally.n_samples} held-out samples, with a model trained on the other samples")
     elif why_no_score:
         typer.echo(why_no_score)
 
@@ -151,7 +151,7 @@ def _is_out_of_core(file: Path, wanted: bool | None) -> bool:
 
 
 def _check_method(method: str | None, data: Dataset, holdout: float, jobs: int, *, quiet: bool) -> str:
-    """Return the method to train, and say which if none is named."""
+    """Return the method to train, and print it if none is named."""
     from joblib import effective_n_jobs
 
     from fuselearn._messages import did_you_mean, format_seconds
@@ -160,16 +160,16 @@ def _check_method(method: str | None, data: Dataset, holdout: float, jobs: int, 
     known = [name for name, path in METHODS[data.task].items() if path.startswith("fuselearn.")]
     if method is not None:
         if method not in known:
-            kind = "several labels per sample" if data.task == "multilabel" else "one class per sample"
+            kind = "multi-label data" if data.task == "multilabel" else "multi-class data"
             hint = did_you_mean(method, known)
-            leave(f"The samples have {kind}; --method must be one of {', '.join(known)}, not {method}.{hint}")
+            leave(f"The table contains {kind}; --method must be one of {', '.join(known)}, not {method}.{hint}")
         return method
     if data.task == "multilabel":
         return "fused"
     n_samples, n_features = data.X.shape
     seconds = estimate_fused_seconds(n_samples, n_features, data.n_classes, effective_n_jobs(jobs)) * (2 - holdout)
     took, is_quick = format_seconds(max(1, seconds)), seconds <= MOST_SECONDS
-    advice = f"kfhe: fused would take about {took}, more than a minute; --method fused trains it all the same."
+    advice = f"kfhe, because fused would take about {took}; use --method fused to train it anyway."
     if not quiet:
         typer.echo(f"The method is {f'fused, which takes about {took}.' if is_quick else advice}", err=True)
     return "fused" if is_quick else "kfhe"
@@ -200,7 +200,7 @@ def _make_model(method: str, task: str, settings: list[str], seed: int, jobs: in
 def _train(
     model: Any, data: Dataset, cleaner: TableCleaner, holdout: float, seed: int
 ) -> tuple[Any, dict[str, Any], ClassTally | LabelTally | None]:
-    """Fit a model; return the step that reads new samples like the training table, if any, and what is said."""
+    """Fit a model; return the transformer of new samples, if any, and the summary."""
     from sklearn.utils import get_tags
 
     from fuselearn.datasets.cleaning import SparseColumns

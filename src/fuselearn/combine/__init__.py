@@ -1,4 +1,4 @@
-"""Combining fitted or foreign models: fusion, fixed rules, stacking, selection, output codes, consensus clustering."""
+"""Combination of any models: fusion, fixed rules, stacking, selection, output codes, consensus clustering."""
 
 from fuselearn.combine.clustering import ConsensusClustering
 from fuselearn.combine.code_books import make_code

@@ -1,4 +1,4 @@
-"""The outputs of fitted classifiers of any make, aligned by class, as arrays that can be combined.
+"""The outputs of any fitted classifiers, aligned by class, as arrays.
 
 An output has the shape (n_samples, n_classes) or, of a multi-label classifier, (n_samples, n_labels, 2): the last axis
 always holds classes, so labels are combined one by one by the same code.
@@ -80,7 +80,9 @@ class Classes:
             unknown = np.ones(labels.shape, dtype=bool)
         if unknown.any():
             found = labels[unknown][:1].tolist()[0]
-            raise ValueError(f"Members have the classes {self.values.tolist()}, but there is also {show(found)}.")
+            raise ValueError(
+                f"Members have the classes {self.values.tolist()}, but a prediction contains {show(found)}."
+            )
         return indices
 
     def as_table(self, probabilities: Scores) -> Scores:
@@ -160,8 +162,8 @@ def read_class_target(y: Any, n_samples: int) -> tuple[Classes, npt.NDArray[Any]
             raise ValueError(f"X and y have inconsistent numbers of samples: {n_samples} and {len(target)}.")
         if not np.isin(target, (0, 1)).all():
             raise ValueError(
-                f"y has {target.shape[1]} columns with other values than 0 and 1; expected one column of classes or an "
-                "indicator matrix of labels."
+                f"y has {target.shape[1]} columns with values other than 0 and 1; expected one column of classes "
+                f"or an indicator matrix of labels."
             )
         return Classes(np.array([0, 1]), target.shape[1]), target.astype(np.int64)
     classes, indices = read_classes(target, n_samples)
@@ -183,7 +185,7 @@ def _describe(classes: Classes) -> str:
 
 
 def require_method(members: Sequence[Member], methods: tuple[str, ...], purpose: str) -> None:
-    """Refuse members without the methods whose outputs are to be combined."""
+    """Raise an error for members without the required methods."""
     for member in members:
         if not any(hasattr(member.estimator, method) for method in methods):
             raise ValueError(

@@ -53,67 +53,66 @@ SAMPLES_DRAWN = 500
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
-    """One clustering from many, by how often two samples are in the same cluster (evidence accumulation).
+    """Consensus clustering by evidence accumulation: samples often clustered together form a final cluster.
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    Each member is a clustering of a random part of the samples. Of the members that have drawn both of two samples i
-    and j, the fraction c_ij that has them in one cluster is the evidence that they belong together. The final clusters
-    are those of the co-association matrix C = (c_ij). Members may be poor, and may have far more clusters than there
-    are: k-means with many clusters cuts a ring into pieces, each time into other ones, and C puts it together again.
+    Each member is a clustering of a random subset of the samples. The evidence c_ij that two samples belong together is
+    the fraction of members with both samples in one cluster, among the members that contain both. The final clusters
+    are computed from the co-association matrix C = (c_ij). Members may be weak, and may have far more clusters than the
+    data: k-means with many clusters cuts a ring into different pieces each time, and C joins the pieces.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimators : clusterer, list of (name, clusterer) or None, default=None
-        The clusterers that make the members, in turn: any with ``fit_predict``. None means k-means, each time with
-        another number of clusters between half the root of the number of samples and the root.
+        The clusterers of the members, used in turn; each must have ``fit_predict``. None means k-means with a random
+        number of clusters between sqrt(n_samples) / 2 and sqrt(n_samples).
     n_clusters : int or None, default=None
-        Number of clusters. None chooses the number with the longest lifetime, that is for which the threshold of c_ij
-        may be changed by the largest factor without changing the number; for "spectral", that with the largest gap
-        between eigenvalues.
+        Number of clusters. None selects the number with the longest lifetime: the largest factor by which the threshold
+        of c_ij can change without changing the number; for "spectral", the number with the largest eigenvalue gap.
     n_estimators : int, default=50
         Number of members.
     max_samples : int or float, default=0.8
-        Samples drawn for each member, without replacement, as a number or as a fraction.
+        Number or fraction of samples drawn without replacement for each member.
     method : {"average", "single", "spectral"}, default="average"
-        How C is divided: by average linkage of 1 - C, for clusters that overlap; by single linkage, for clusters of any
-        shape with gaps between them; or by the normalized cut of the graph with the weights C, for unequal sizes, and
-        for more than 30,000 samples, since it needs no distances between all pairs.
+        How clusters are computed from C. "average" linkage of 1 - C suits overlapping clusters, and "single" linkage
+        suits separated clusters of any shape. "spectral", the normalized cut of the graph with the weights C, suits
+        clusters of unequal sizes, and more than 30,000 samples, since it needs no pairwise distances.
     random_state : int, RandomState or None, default=None
-        Seed of the samples, of the numbers of clusters, and of the clusterers.
+        Seed of the sampling, of the numbers of clusters, and of the clusterers.
     n_jobs : int or None, default=None
-        Members trained at the same time. Results do not depend on it.
+        Number of members trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Cluster of each sample, numbered from 0 in the order of their first samples.
+        Cluster of each sample, numbered from 0 by first occurrence.
     n_clusters_ : int
         Number of clusters.
     members_ : int32 array of shape (n_samples, n_estimators)
-        Cluster of each sample in each member; -1 for samples that the member has not drawn, -2 for noise.
+        Cluster of each sample in each member; -1 for samples that were not drawn, -2 for noise.
     member_names_ : list of str
         Name of the clusterer of each member.
     lifetimes_ : array
         The lifetimes of 2, 3, ... clusters: the range of the threshold, as the logarithm of a factor, or the gap
         between eigenvalues.
     stability_ : array of shape (n_samples,)
-        Mean of c_ij over the other samples of the same cluster: near 1 for samples that always stay together.
+        Mean of c_ij over the other samples of the same cluster, near 1 for stable samples.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if they have any.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
     sklearn.cluster.KMeans : The default members.
-    sklearn.ensemble.BaggingClassifier : The same idea, if there are classes.
+    sklearn.ensemble.BaggingClassifier : Bagging for classification.
 
     Notes
     -----
-    Fred and Jain measure lifetimes as differences. Members with many clusters seldom have two samples of one cluster
-    together, so that the evidence which joins parts of a cluster may be 0.05, and that which joins clusters 0.001: as
-    differences both are small, as factors the second step is the large one. Evidence of less than 0.005 counts as such.
+    Fred and Jain measure lifetimes as differences. Members with many clusters rarely contain two samples of one cluster
+    together, so parts of a cluster may be joined at an evidence of 0.05, and different clusters at 0.001. Both
+    differences are small, but the second is large as a factor. Evidence below 0.005 counts as 0.005.
 
     References
     ----------
@@ -125,7 +124,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     Examples
     --------
-    Two half moons, which k-means cuts in the wrong place:
+    Two half moons, which k-means does not separate:
 
     >>> from sklearn.cluster import KMeans
     >>> from sklearn.datasets import make_moons
@@ -172,12 +171,12 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the samples many times, and combine the clusterings.
+        """Fit the members and combine their clusterings.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            What the clusterers take.
+            Samples, as accepted by the clusterers.
         y : None
             Ignored.
 
@@ -207,7 +206,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return self
 
     def co_association(self) -> Scores:
-        """Return C: for each pair of samples, the fraction of the members of both that has them in one cluster.
+        """Return the co-association matrix C: the fraction of members with both samples in one cluster.
 
         Returns
         -------
@@ -225,8 +224,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         -------
         DataFrame
             One row per member: its clusterer, its number of clusters, the adjusted Rand index and the normalized mutual
-            information. A member with far more clusters than the consensus agrees with it if its clusters are parts of
-            the final ones; the adjusted Rand index is then small, the mutual information less so.
+            information. A member with many more clusters may still agree, if its clusters are parts of the final
+            clusters; its adjusted Rand index is then small, its mutual information larger.
         """
         check_is_fitted(self)
         import pandas as pd
@@ -240,9 +239,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return pd.DataFrame(rows, columns=["clusterer", "n_clusters", "adjusted_rand", "normalized_mutual_info"])
 
     def plot_stability(self) -> Figure:
-        """Draw the co-association matrix, sorted by cluster and stability, beside the lifetimes.
+        """Plot the co-association matrix, sorted by cluster and stability, and the lifetimes.
 
-        Of more than 500 samples, 500 are drawn evenly.
+        At most 500 evenly spaced samples are shown.
 
         Returns
         -------
@@ -295,7 +294,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         if n_samples > MAX_SAMPLES:
             raise ValueError(
                 f"The distances of all pairs of {n_samples:,} samples would take {8e-9 * n_samples**2:.0f} GB; "
-                f'method="spectral" needs no pairs, others take at most {MAX_SAMPLES:,} samples.'
+                f'use method="spectral", or at most {MAX_SAMPLES:,} samples.'
             )
 
     def _divide_hierarchy(self, seed: int) -> npt.NDArray[np.int32]:

@@ -1,10 +1,10 @@
-"""Code books: which bits stand for which class.
+"""Code books: the codewords of the classes.
 
-A code book has one row, the *codeword*, per class, and one column per bit. Each bit splits the classes into two groups
-and is learned by a classifier of its own. Useful books have distinct rows, and no column that is constant (nothing to
-learn) or equal or complementary to another one (the same problem twice, with the same errors).
+A code book has one row per class, the *codeword*, and one column per bit. Each bit divides the classes into two groups
+and is learned by one classifier. Useful books have distinct rows, and no column that is constant (nothing to learn), or
+equal or complementary to another column (the same problem twice, with the same errors).
 
-A book holds 0 and 1. A ternary book holds -1 and 1 instead, and 0 where a class takes no part in a bit.
+A binary book contains 0 and 1. A ternary book contains -1 and 1, and 0 where a class is not used for a bit.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _WORD_BITS = 62
 def make_code(
     n_classes: int, n_bits: int | None = None, *, kind: str = "auto", n_restarts: int = 500, random_state: Any = None
 ) -> CodeBook:
-    """Make a code book for output codes.
+    """Create a code book for output codes.
 
-    An exhaustive code has a bit for each split of C classes into two groups. Its 2^(C-1) - 1 bits differ in 2^(C-2)
-    places for any two classes: no book is better per bit. A search improves random books bit by bit: a bit is flipped
-    if that lowers ::
+    An exhaustive code has one bit for each division of C classes into two groups. The codewords of any two classes
+    differ in 2^(C-2) of its 2^(C-1) - 1 bits; no book is better per bit. A search improves random books bit by bit. It
+    flips a bit if this decreases ::
 
         sum over pairs of classes of 2^(-distance of their codewords),
 
-    which close pairs dominate, and if no two columns become equal or complementary and none constant. The book with the
-    largest minimum Hamming distance of all restarts is returned. The search ends early when no book can be better, and
-    on large books when a fixed amount of work is done, whatever the clock says: the same seed gives the same book.
+    which is dominated by close pairs, and if no columns become constant, equal or complementary. The book with the
+    largest minimum Hamming distance of all restarts is returned. The search ends early if no book can be better and,
+    for large books, after a fixed amount of work, so that the same seed gives the same book.
 
     .. versionadded:: 0.2
 
@@ -53,10 +53,10 @@ def make_code(
         From ceil(log2(n_classes)) to 2^(n_classes - 1) - 1. By default 10 log2(n_classes), rounded up, or all
         2^(n_classes - 1) - 1 splits if they are fewer.
     kind : {"auto", "exhaustive", "hamming", "random", "one-vs-rest", "one-vs-one"}, default="auto"
-        All splits, for up to 13 classes; a large minimum Hamming distance by search; a draw among the books with
-        distinct rows and no column twice; a bit for each class; or a bit for each pair of classes, in which the others
-        take no part. "auto" is exhaustive if ``n_bits`` are all splits, as by default for up to five classes; otherwise
-        it searches.
+        "exhaustive": all divisions, for up to 13 classes. "hamming": a large minimum Hamming distance, by search.
+        "random": a random book with distinct rows and distinct columns. "one-vs-rest": one bit per class. "one-vs-one":
+        one bit per pair of classes, without the other classes. "auto": exhaustive if ``n_bits`` covers all divisions,
+        as by default for up to five classes; otherwise "hamming".
     n_restarts : int, default=500
         Maximum number of random books to start the search from.
     random_state : int, Generator, RandomState or None, default=None
@@ -64,7 +64,7 @@ def make_code(
     Returns
     -------
     int8 array of shape (n_classes, n_bits)
-        Of 0 and 1; for "one-vs-one" of -1 and 1, with 0 for classes that take no part in a bit.
+        With entries 0 and 1; for "one-vs-one" -1 and 1, with 0 for classes that are not used for a bit.
 
     References
     ----------
@@ -99,7 +99,7 @@ def make_code(
         if n_bits not in (None, book.shape[1]):
             raise ValueError(
                 f"n_bits is {n_bits}, but a code of the kind {kind!r} for {n_classes} classes has {book.shape[1]} "
-                "bits; leave n_bits out, or choose a 'hamming' code."
+                "bits; omit n_bits, or use a 'hamming' code."
             )
         return book
     if n_bits is None:
@@ -173,15 +173,13 @@ def read_code(code: Any, n_classes: int) -> CodeBook:
         )
     if book.dtype.kind not in "biuf" or not np.isin(book, (-1, 0, 1)).all():
         raise ValueError(
-            "code must hold only 0 and 1, or only -1, 0 and 1, where 0 means that a class takes no part in a bit."
+            "code must contain only 0 and 1, or only -1, 0 and 1, where 0 means that a class is not used for a bit."
         )
     book = (book if (book == 0).any() else book > 0).astype(np.int8)
     alike = np.argwhere(np.triu(pairwise_distances(book) == 0, 1))
     if len(alike):
         first, second = alike[0]
-        raise ValueError(
-            f"code has no bit that tells rows {first} and {second} apart; every class needs a codeword of its own."
-        )
+        raise ValueError(f"code has equal rows {first} and {second}; every class needs a distinct codeword.")
     return book
 
 
@@ -210,7 +208,7 @@ def check_n_bits(n_classes: int, n_bits: int) -> None:
     """Check that useful code books of this size exist."""
     fewest = (n_classes - 1).bit_length()
     if n_bits < fewest:
-        raise ValueError(f"n_bits must be at least {fewest} to tell {n_classes} classes apart, not {n_bits}.")
+        raise ValueError(f"n_bits must be at least {fewest} for {n_classes} classes, not {n_bits}.")
     if n_bits > count_splits(n_classes):
         raise ValueError(
             f"{n_classes} classes can be split into two groups in {count_splits(n_classes)} ways, so n_bits must be at "

@@ -1,4 +1,4 @@
-"""The base of ensembles of members that the user lists by name: ``fit``, and outputs combined by their weights."""
+"""Base class of ensembles of named members: ``fit``, and weighted combination of outputs."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ class HeldOut(NamedTuple):
 class MemberEnsemble(TransformerMixin, BaseEstimator):
     """An ensemble of named members, classifiers or regressors.
 
-    Members are listed as (name, estimator) or (name, estimator, columns). ``fit`` checks the data, weighs the members
-    and fits them. Subclasses write ``_check_settings`` and ``_weigh``; ``_combine``, if they combine outputs otherwise
-    than by a weighted sum; and ``_as_probabilities``, if probabilities need more than that.
+    Members are listed as (name, estimator) or (name, estimator, columns). ``fit`` checks the data, weights the members
+    and fits them. Subclasses implement ``_check_settings`` and ``_weigh``; ``_combine``, if it is not a weighted sum;
+    and ``_as_probabilities``, if outputs need a conversion to probabilities.
     """
 
     estimators: Sequence[tuple[Any, ...]]
@@ -95,7 +95,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
     __metadata_request__fit = {"groups": True}  # noqa: RUF012, read by scikit-learn; groups have no other use
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: the ensemble takes what all of its members take."""
+        """Return scikit-learn's tags: the input that all members accept."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         members = [get_tags(one[1]) for one in self._named() if isinstance(one[1], BaseEstimator)]
@@ -106,7 +106,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return what scikit-learn's metadata routing needs to know: what the ensemble and its members request.
+        """Return the metadata router of the ensemble and its members, for scikit-learn's metadata routing.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return make_router(self, members)
 
     def __sklearn_clone__(self) -> Self:
-        """Copy the parameters; members that are fitted already stay fitted."""
+        """Copy the parameters; fitted members stay fitted."""
         if not self.prefit:
             return clone_parameters(self)
         empty = copy(self)
@@ -157,7 +157,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         Returns
         -------
         object
-            The estimator itself.
+            The estimator.
         """
         if "estimators" in params:
             self.estimators = params.pop("estimators")
@@ -174,22 +174,22 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
 
     @reset_on_failure
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **params: Any) -> Self:
-        """Weigh the members, by held-out samples if weights are learned, and fit them on all samples.
+        """Fit the members on all samples, and their weights on held-out samples if weights are learned.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Any table that the members take, or a list of texts.
+            Training samples, as accepted by the members, or a list of texts.
         y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
-            Classes of any type, an indicator matrix, or numbers. Not needed if the members are fitted already and
-            nothing is learned from it.
+            Class labels of any type, an indicator matrix, or numbers. Optional if the members are already fitted and no
+            weights are learned.
         sample_weight : array-like of shape (n_samples,), optional
-            Sample weights, for members and losses that take them.
+            Sample weights, for members and losses that support them.
         groups : array-like of shape (n_samples,), optional
             Groups of samples. The samples of a group are held out together, unless ``cv`` splits otherwise.
         **params
-            What else members request, if scikit-learn's metadata routing is switched on. Sample weights are then
-            passed to the members that request them, too.
+            Metadata for members, if scikit-learn's metadata routing is enabled. Sample weights are then passed only to
+            members that request them.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return self._classes_.as_table(probabilities)
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the outputs of all members, side by side.
+        """Return the concatenated outputs of all members.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return np.array([f"{member.name}{ending}" for member in self._members_ for ending in endings], dtype=object)
 
     def _check_settings(self, members: list[Member]) -> None:
-        """Refuse settings that make no sense, before any work is done."""
+        """Raise an error for invalid settings."""
         raise NotImplementedError
 
     def _weigh(self, data: TrainingData) -> Weights:
@@ -316,7 +316,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
             if not hasattr(estimator, "fit") or isinstance(estimator, type):
                 raise TypeError(f"estimators: {name!r} must be a {noun}, not {estimator!r}.")
             if not is_kind(estimator):
-                raise ValueError(f"estimators: {name!r} must be a {noun}, but {type(estimator).__name__} is none.")
+                raise ValueError(f"estimators: {name!r} must be a {noun}; {type(estimator).__name__} is not a {noun}.")
             if self.prefit:
                 unfitted = f"estimators: {name!r} is not fitted yet; fit it first or leave prefit=False."
                 check_is_fitted(estimator, msg=unfitted)

@@ -1,4 +1,4 @@
-"""Fixed rules: members combined by votes, rankings, probabilities or averages, with nothing learned but weights."""
+"""Fixed rules: members combined by votes, rankings, probabilities or averages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _has_counts(self: FixedRuleClassifier) -> bool:
 
 
 class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
-    """Classifiers combined by a fixed rule, at the level of their classes, of their rankings or of their probabilities.
+    """Classifiers combined by a fixed rule on their classes, rankings or probabilities.
 
     With w_1, ..., w_K the weights of the members, all 1 by default, the ensemble predicts::
 
@@ -51,58 +51,59 @@ class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
         "min"       argmax_i  min_k p_k(i)
         "max"       argmax_i  max_k p_k(i)
 
-    Of equal classes the first in ``classes_`` is predicted. With an indicator matrix as ``y``, the rule is applied
-    label by label, to the two classes 0 and 1.
+    Ties are broken in favor of the first class in ``classes_``. With an indicator matrix as ``y``, the rule is applied
+    to each label separately.
 
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns)
-        The members; "drop" leaves one out. Columns: names, positions, a slice, a mask or a function of the table.
+        The members; "drop" removes a member. Columns are names, indices, a slice, a mask or a function of X.
     rule : str, default="majority"
-        One of the above. Rules at the level of probabilities need members with ``predict_proba``, "borda" needs
-        ``predict_proba`` or ``decision_function``.
+        The rule. Probability rules need members with ``predict_proba``; "borda" needs ``predict_proba`` or
+        ``decision_function``.
     weights : array of shape (n_members,), "performance" or None, default=None
-        Weights of the members as listed; the rules "and", "or", "min" and "max" take none. "performance" means
-        max(0, log(a_k / (1 - a_k)) + log(C - 1)), scaled to a sum of K, where C is the number of classes and a_k is the
-        member's accuracy on held-out samples (by the rule of succession, with one more correct and one more wrong).
-        With independent members these weights make the best majority vote.
+        Weights of the members; not supported by "and", "or", "min" and "max". "performance" means max(0, log(a_k / (1 -
+        a_k)) + log(C - 1)), scaled to a sum of K, where C is the number of classes and a_k is the member's accuracy on
+        held-out samples (by the rule of succession, with one correct and one wrong sample added). These weights are
+        optimal for a majority vote of independent members.
     k : float, optional
-        For "k_of_n": how many members must agree or, with weights, what their weights must sum up to.
+        For "k_of_n": the number of members that must agree or, with weights, the required sum of their weights.
     positive_class : label, optional
         For "and", "or" and "k_of_n": the positive class, by default the second in ``classes_``.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out for ``weights="performance"``; None means five folds, stratified by class.
+        Cross-validation for ``weights="performance"``; None means five stratified folds.
     prefit : bool, default=False
-        Whether the members are fitted already. They are then used as they are, ``fit`` may do without ``y``, and
-        ``weights="performance"`` is measured on the samples given to ``fit``, which members should not be fitted on.
+        Whether the members are already fitted. They are then used without refitting and ``y`` is optional.
+        ``weights="performance"`` is measured on the samples passed to ``fit``, which should not be training samples of
+        the members.
     n_jobs : int or None, default=None
-        Members fitted at the same time.
+        Number of members fitted in parallel. Results do not depend on it.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
     estimators_, named_estimators_ : list of classifiers, Bunch
-        The fitted members; the same by name.
+        The fitted members, as a list and by name.
     estimator_weights_ : array of shape (n_members,)
         The weights used.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
-    fuselearn.combine.combine_scores : The rules, for arrays of scores.
+    fuselearn.combine.combine_scores : The rules for arrays of scores.
     LinearStackingClassifier : Learned weights instead of a fixed rule.
-    EnsembleSelection : A choice of members.
+    EnsembleSelection : Greedy selection of members.
     sklearn.ensemble.VotingClassifier : Mean and majority, in scikit-learn.
 
     Notes
     -----
-    ``predict_proba`` returns fractions of votes for "majority" and, for rules at the level of probabilities, the
-    combined probabilities divided by their sum; if all are zero, classes are equally probable. The other rules define
-    none. ``decision_function`` gives the counts of "borda".
+    ``predict_proba`` returns vote fractions for "majority" and, for probability rules, the combined probabilities
+    divided by their sum (uniform if all are zero). Other rules have no ``predict_proba``. ``decision_function`` returns
+    the counts of "borda".
 
-    Sample weights reach every member whose ``fit`` takes ``sample_weight``, the last step of a pipeline included; the
-    others are fitted without. Labels reach members as they are, so that ``class_weight`` means what it says.
+    Sample weights are passed to every member that supports ``sample_weight``, including the last step of a pipeline.
+    Class labels are passed to members unchanged, so ``class_weight`` of a member uses the original labels.
 
     References
     ----------
@@ -152,7 +153,7 @@ class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: some rules are for two classes only."""
+        """Return scikit-learn's tags: some rules support only two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = tags.target_tags.multi_output
         tags.classifier_tags.multi_class = self.rule not in rules.TWO_CLASS_RULES
@@ -169,8 +170,8 @@ class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            With two classes, of shape (n_samples,), the count of the second less that of the first; with several
-            labels, of shape (n_samples, n_labels), the same for each label.
+            For two classes, shape (n_samples,) with the count of the second minus that of the first; for multi-label
+            data, shape (n_samples, n_labels) with this difference for each label.
         """
         counts = self._combine(X)
         return counts[..., 1] - counts[..., 0] if counts.shape[-1] == 2 else counts
@@ -179,8 +180,8 @@ class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
         if self.rule in rules.PROBABILITY_RULES or self.rule == "majority":
             return True
         raise AttributeError(
-            f"rule={show(self.rule)} gives decisions, not probabilities; 'majority', 'mean', 'median', 'product', "
-            "'min' and 'max' define predict_proba."
+            f"rule={show(self.rule)} has no probabilities; use 'majority', 'mean', 'median', 'product', 'min' or "
+            f"'max' for predict_proba."
         )
 
     def _as_probabilities(self, combined: Weights) -> Weights:
@@ -241,50 +242,50 @@ class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
 
 
 class AveragingRegressor(RegressorMixin, MemberEnsemble):
-    """Regressors whose predictions are averaged by a fixed rule.
+    """Average of the predictions of regressors, by a fixed rule.
 
     With f_1(x), ..., f_K(x) the predictions of the members and w_1, ..., w_K their weights, all 1 by default, the
     ensemble predicts::
 
-        "mean"     sum_k w_k f_k(x) / sum_k w_k
-        "median"   the median of f_1(x), ..., f_K(x), each as often as its weight says
-        "trimmed"  the mean without the floor(trim K) smallest and as many largest predictions
+        "mean"     sum_k w_k f_k(x) / sum_k w_k "median"   the median of f_1(x), ..., f_K(x), each as often as its
+        weight says "trimmed" the mean without the floor(trim K) smallest and as many largest predictions
 
-    If the errors of K members are uncorrelated and have the same variance, the variance of their mean is 1/K of it.
-    Median and trimmed mean do not follow a member that is far off. Several outputs are averaged one by one.
+    If the errors of K members are uncorrelated with equal variance, the variance of the mean is smaller by a factor of
+    K. Median and trimmed mean are robust to outlying members. Multiple outputs are averaged separately.
 
     Parameters
     ----------
     estimators : list of (name, regressor) or (name, regressor, columns)
-        The members; "drop" leaves one out. Columns: names, positions, a slice, a mask or a function of the table.
+        The members; "drop" removes a member. Columns are names, indices, a slice, a mask or a function of X.
     rule : {"mean", "median", "trimmed"}, default="mean"
     trim : float, default=0.1
-        For "trimmed": the fraction of the members that is cut off at each end, from 0 to below 0.5.
+        For "trimmed": the fraction of the members to remove at each end, from 0 to below 0.5.
     weights : array of shape (n_members,), "performance" or None, default=None
-        Weights of the members as listed; "trimmed" takes none. "performance" means 1 / (mean squared error on held-out
-        samples), scaled to a sum of K: the best weights for a mean of unbiased members with uncorrelated errors.
-        Members without any error get the whole weight, in equal parts.
+        Weights of the members; not supported by "trimmed". "performance" means 1 / (mean squared error on held-out
+        samples), scaled to a sum of K: the optimal weights for unbiased members with uncorrelated errors. Members with
+        zero error share the whole weight equally.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out for ``weights="performance"``; None means five folds.
+        Cross-validation for ``weights="performance"``; None means five folds.
     prefit : bool, default=False
-        Whether the members are fitted already. They are then used as they are, ``fit`` may do without ``y``, and
-        ``weights="performance"`` is measured on the samples given to ``fit``, which members should not be fitted on.
+        Whether the members are already fitted. They are then used without refitting and ``y`` is optional.
+        ``weights="performance"`` is measured on the samples passed to ``fit``, which should not be training samples of
+        the members.
     n_jobs : int or None, default=None
-        Members fitted at the same time.
+        Number of members fitted in parallel. Results do not depend on it.
 
     Attributes
     ----------
     estimators_, named_estimators_ : list of regressors, Bunch
-        The fitted members; the same by name.
+        The fitted members, as a list and by name.
     estimator_weights_ : array of shape (n_members,)
         The weights used.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
     LinearStackingRegressor : Learned weights.
-    EnsembleSelection : A choice of members.
+    EnsembleSelection : Greedy selection of members.
     sklearn.ensemble.VotingRegressor : The mean, in scikit-learn.
 
     References
@@ -335,9 +336,9 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
     def _check_settings(self, members: list[Member]) -> None:
         check_choice("rule", self.rule, AVERAGES)
         if check_number("trim", self.trim, 0) >= 0.5:
-            raise ValueError(f"trim must be below 0.5, or nothing is left, not {show(self.trim)}.")
+            raise ValueError(f"trim must be below 0.5, not {show(self.trim)}.")
         if check_member_weights(self.weights, self._kept()) is not None and self.rule == "trimmed":
-            raise ValueError("rule='trimmed' takes no weights: leave weights=None.")
+            raise ValueError("rule='trimmed' does not support weights: use weights=None.")
 
     def _weigh(self, data: TrainingData) -> Weights:
         """Weigh the members as given, or by their mean squared error on held-out samples."""
@@ -361,7 +362,7 @@ def average_predictions(
     rule : {"mean", "median", "trimmed"}, default="mean"
     weights : array of shape (n_members,), optional
     trim : float, default=0.1
-        For "trimmed": the fraction that is cut off at each end.
+        For "trimmed": the fraction to remove at each end.
 
     Returns
     -------
@@ -415,7 +416,9 @@ def accuracy_weights(accuracies: npt.ArrayLike, n_samples: int, n_classes: int) 
     smoothed = (np.asarray(accuracies) * n_samples + 1) / (n_samples + 2)
     weights = np.maximum(0.0, np.log(smoothed / (1 - smoothed)) + np.log(n_classes - 1))
     if not weights.any():
-        warnings.warn("No member predicts held-out samples better than a guess; all get the same weight.", stacklevel=2)
+        warnings.warn(
+            "No member predicts held-out samples better than guessing; all members get the same weight.", stacklevel=2
+        )
         return np.ones(len(weights))
     return weights * (len(weights) / weights.sum())
 

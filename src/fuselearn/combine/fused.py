@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, clone
-from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score
-from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn import ensembles
-from fuselearn._compat import take_rows
 from fuselearn._parameters import check_number, check_verbose, check_whole_number, make_generator
 from fuselearn._progress import ProgressLines
-from fuselearn.base import ClassifierBase, clip_probabilities, reset_on_failure
+from fuselearn.base import reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
-from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside, requested_weights
+from fuselearn.combine.member_training import (
+    AGAIN,
+    Measured,
+    MemberTraining,
+    hold_out_member,
+    note_of,
+    output_of_classifier,
+)
+from fuselearn.combine.members import Member
 from fuselearn.combine.prediction_sets import Calibration, estimate_noise_rate, find_thresholds, select_classes
-from fuselearn.fusion import Problem, Trained
 from fuselearn.fusion.held_out import (
     Splits,
-    average_held_out,
     deal_splits,
     held_out_samples,
-    hold_out,
     list_splits,
-    restrict_problem,
 )
 from fuselearn.fusion.members import (
     MOST_SVM_SAMPLES,
     MemberReport,
-    SharedLearners,
     best_exponent,
     describe_members,
-    note_preparations,
     separate_noise,
     sharpen,
     squared_error,
@@ -49,9 +46,7 @@ from fuselearn.fusion.members import (
     weigh_members,
 )
 from fuselearn.fusion.trust import bound_noise, count_confident, describe_labels, trust_labels, weigh_second_fit
-from fuselearn.learners import bind, class_target
 from fuselearn.learners.learner import Indices, Scores, Weights
-from fuselearn.learners.table import has_missing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,8 +57,6 @@ LARGE_TABLE = 5_000
 N_FOLDS_OF_LARGE_TABLE = 2
 # A member with less than this fraction of the weight is not worth its time in every prediction.
 LEAST_WEIGHT = 0.01
-# No name that a user gives a member has two underscores in a row.
-AGAIN = "__again"
 
 
 class FusedClassifier(ClassifierMixin, MemberEnsemble):
@@ -362,7 +355,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         # Bags take no account of groups, nor of splits that the user has chosen.
         out_of_bag = self.cv is None and training.data.groups is None
         measuring = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_hold_out)(training, member, splits, out_of_bag) for member in members
+            delayed(hold_out_member)(training, member, splits, out_of_bag) for member in members
         )
         progress = ProgressLines(type(self).__name__, self.verbose, len(members), noun="members measured")
         means = "out of bag or " if out_of_bag else ""
@@ -371,7 +364,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         working = [one for one in measured if isinstance(one, Measured)]
         if not working:
             raise next(one for one in measured if isinstance(one, Exception))
-        notes = {member.name: _note(one) for member, one in zip(members, measured, strict=True)}
+        notes = {member.name: note_of(one) for member, one in zip(members, measured, strict=True)}
         self.notes_ = {name: note for name, note in notes.items() if note}
         warn_of(self.notes_)
         samples, _ = held_out_samples(splits, len(classes))
@@ -441,198 +434,6 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     def _calibrated_outputs(self, X: Any) -> Scores:
         outputs = self._member_outputs(X)
         return np.stack([sharpen(output, a) for output, a in zip(outputs, self._exponents_, strict=True)])
-
-
-class MemberTraining:
-    """Train members on all or on some samples: ensembles of this library on shared learners, others as clones.
-
-    Parameters
-    ----------
-    data : TrainingData
-    classes : Classes
-    """
-
-    def __init__(self, data: TrainingData, classes: Classes) -> None:
-        self.data, self.classes = data, classes
-        self.class_indices = classes.encode(data.target).astype(np.int32)
-        self.learners = SharedLearners(data.X.shape[0])
-        self.samples: Indices = np.arange(len(self.class_indices))
-        self.part: MemberTraining | None = None
-
-    def draw_part(self, samples: Indices) -> None:
-        """Train SVMs on some of the samples, on a table of their own."""
-        X, target = take_rows(self.data.X, samples), self.data.target[samples]
-        self.part = MemberTraining(self.data._replace(X=X, target=target), self.classes)
-        self.part.samples = samples
-
-    def _choose_part(self, member: Member) -> MemberTraining:
-        """Return what trains a member: that of all samples, or of some."""
-        if self.part is None or not (isinstance(member.estimator, ensembles.SVMClassifier) and _shares_table(member)):
-            return self
-        return self.part
-
-    def note(self, member: Member) -> str:
-        """Return what is done to fit a member."""
-        imputes = getattr(member.estimator, "impute", False) and has_missing(self.data.X)
-        return note_preparations(imputes, len(self._choose_part(member).samples), len(self.samples))
-
-    def hold_out(
-        self, member: Member, splits: Splits, *, out_of_bag: bool = False
-    ) -> tuple[Scores, FittedMember | None]:
-        """Return a member's probabilities of held-out samples, NaN for samples that no split holds out.
-
-        Those of an ensemble on bags may be out of bag instead: then it is fitted to all samples, and returned, too.
-        """
-        n_samples = len(self.class_indices)
-        if not _shares_table(member):
-            X, y = self.data.X, self.data.target
-            parts = [predict_outside(member, X, y, self.output, *split) for split in splits]
-            return average_held_out(parts, splits, n_samples), None
-        part = self._choose_part(member)
-        if part is not self:
-            parts = []
-            for inside, outside in splits:
-                fitted, _ = part._fit_bound(member, inside=np.flatnonzero(np.isin(part.samples, inside)))
-                parts.append(self.output(fitted.model, take_rows(self.data.X, outside)))
-            return average_held_out(parts, splits, n_samples), None
-        model, problem = self._pose(member)
-        if out_of_bag and model._leaves_out:
-            fitted, trained = self._fit_bound(member, out_of_bag=True)
-            assert trained.out_of_bag is not None, "the problem asked for out-of-bag scores"
-            scores = trained.out_of_bag.mean()
-            if not np.isnan(scores).any():  # a few models may all have been trained on a sample
-                return clip_probabilities(scores), fitted
-        sums = hold_out(model._train, problem, splits, lambda: make_generator(model.random_state))
-        parts = [clip_probabilities(model._to_probabilities(part)) for part in sums]
-        return average_held_out(parts, splits, n_samples), None
-
-    def fit(self, measured: Measured) -> FittedMember:
-        """Fit a member to all samples, if its measurement has not done it."""
-        if measured.fitted is not None:
-            return measured.fitted
-        if not _shares_table(measured.member):
-            return fit_member(measured.member, self.data.X, self.data.target)
-        return self._choose_part(measured.member)._fit_bound(measured.member)[0]
-
-    def fit_again(self, measured: Measured, sample_weights: Weights) -> FittedMember:
-        """Fit a member with weights to the samples that have one."""
-        member = measured.member
-        if _shares_table(member):
-            part = self._choose_part(member)
-            member = weigh_samples(member, "sample_weight", sample_weights)
-            fitted, _ = part._fit_bound(member, inside=np.flatnonzero(sample_weights[part.samples]))
-        else:
-            member = weigh_samples(member, requested_weights(member.estimator), sample_weights)
-            fitted = fit_member(member, self.data.X, self.data.target, np.flatnonzero(sample_weights))
-        return fitted._replace(name=fitted.name + AGAIN)
-
-    def release(self) -> None:
-        """Release what only training needs."""
-        self.learners.release()
-        if self.part is not None:
-            self.part.release()
-
-    def _fit_bound(
-        self, member: Member, *, inside: Indices | None = None, out_of_bag: bool = False
-    ) -> tuple[FittedMember, Trained]:
-        model, problem = self._pose(member)
-        if inside is not None:
-            problem = restrict_problem(problem, inside, problem.rng)
-        model._coder_, model._n_rows_ = problem.learner.coder, problem.n_samples
-        problem = model._pose(problem)
-        trained = model._train(replace(problem, out_of_bag=True) if out_of_bag else problem)
-        model._keep(trained, problem)
-        return FittedMember(member.name, model, None), trained
-
-    def _pose(self, member: Member) -> tuple[Any, Problem]:
-        """Return a clone of a member, and the problem that it is trained on, on a learner that others share."""
-        model = clone(member.estimator)
-        model._check_parameters()
-        X = model._check_table(self.data.X, reset=True)
-        base = model._base_estimator()
-        learner = self.learners.get(base, lambda: bind(base, self.data.X))
-        model.classes_ = self.classes.values
-        weights = (member.passed or {}).get("sample_weight")
-        weights = model._read_weights(None if weights is None else weights[self.samples], self.class_indices)
-        target = class_target(self.class_indices, len(model.classes_), model.classes_)
-        return model, Problem(learner, target, weights, make_generator(model.random_state), X)
-
-    def output(self, model: Any, X: Any) -> Scores:
-        """Return a model's probabilities or, if it has none, its votes."""
-        return output_of_classifier(model, X, self.classes)
-
-
-def _shares_table(member: Member) -> bool:
-    """Return whether a member is trained on the bound table of others."""
-    model = member.estimator
-    return (
-        isinstance(model, ClassifierBase)
-        and model._shares_table
-        and member.columns is None
-        and hasattr(model._base_estimator(), "_bind_table")
-        and not set(member.passed or {}) - {"sample_weight"}
-    )
-
-
-def output_of_classifier(model: Any, X: Any, classes: Classes) -> Scores:
-    """Return a model's probabilities or, if it has none, its votes."""
-    return classes.probabilities(model, X) if hasattr(model, "predict_proba") else classes.votes(model, X)
-
-
-class Measured(NamedTuple):
-    """The probabilities of held-out samples by a member, and the time that they took."""
-
-    member: Member
-    scores: Scores
-    seconds: float
-    fitted: FittedMember | None
-    """The member fitted to all samples, if its probabilities are out of bag."""
-    note: str
-    """What was done to fit it."""
-
-
-def _hold_out(training: MemberTraining, member: Member, splits: Splits, out_of_bag: bool) -> Measured | Exception:
-    """Return a member's probabilities of held-out samples, or an error, since other members may do better.
-
-    A member that fails where values are missing gets another try with medians.
-    """
-    started = time.perf_counter()
-    try:
-        scores, fitted = training.hold_out(member, splits, out_of_bag=out_of_bag)
-        if not np.isfinite(scores[held_out_samples(splits, len(scores))[0]]).all():
-            raise ValueError("its probabilities are not finite")
-    except Exception as error:  # whatever a foreign classifier raises
-        own = member.estimator
-        if getattr(own, "impute", False) or isinstance(own, Pipeline) or not has_missing(training.data.X):
-            return error
-        imputed = _hold_out(training, add_imputation(member), splits, out_of_bag)
-        return imputed._replace(note=note_preparations(True)) if isinstance(imputed, Measured) else error
-    return Measured(member, scores, time.perf_counter() - started, fitted, training.note(member))
-
-
-def weigh_samples(member: Member, argument: str | None, sample_weights: Weights) -> Member:
-    """Return a member whose ``fit`` is passed weights by this name, if any, times those it is passed already."""
-    passed = member.passed or {}
-    if argument is None:
-        return member
-    return member._replace(passed={**passed, argument: sample_weights * passed.get(argument, 1.0)})
-
-
-def add_imputation(member: Member) -> Member:
-    """Return a member that replaces missing numbers by medians, and adds features that say where they were."""
-    model = member.estimator
-    if hasattr(model, "impute"):
-        return member._replace(estimator=clone(model).set_params(impute=True))
-    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    passed = {f"member__{name}": value for name, value in (member.passed or {}).items()}
-    return member._replace(estimator=Pipeline([("impute", imputer), ("member", model)]), passed=passed)
-
-
-def _note(measured: Measured | Exception) -> str:
-    """Return what was done to fit a member, or why it is left out."""
-    if isinstance(measured, Measured):
-        return measured.note
-    return f"left out, since it cannot be fitted ({str(measured).rstrip('.')})"
 
 
 def stratified_sample(y: npt.NDArray[Any], n_samples: int, rng: np.random.Generator) -> Indices:

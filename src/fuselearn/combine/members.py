@@ -1,4 +1,4 @@
-"""Named members of an ensemble: their list, the columns that they see, and what their ``fit`` is passed."""
+"""Named members of an ensemble, their columns, and the metadata passed to their ``fit``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read_members(estimators: Any, reserved: set[str]) -> list[Member]:
     names = [one[0] for one in estimators]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"estimators: the names of members must differ, but {name!r} is there more than once.")
+            raise ValueError(f"estimators: the names of members must be unique, but {name!r} is repeated.")
         if "__" in name or name in reserved:
             what = "contain two underscores in a row" if "__" in name else "be that of a parameter of the ensemble"
             raise ValueError(f"estimators: the name of a member must not {what}, as in {name!r}.")
@@ -92,7 +92,7 @@ def resolve_columns(member: Member, X: Any) -> Columns:
     if chosen is None:
         return None
     if len(X.shape) == 1:
-        raise ValueError(f"estimators: {member.name!r} wants columns, but X is a single column of texts.")
+        raise ValueError(f"estimators: {member.name!r} selects columns, but X is a single column of texts.")
     if not isinstance(chosen, slice):
         chosen = np.atleast_1d(np.asarray(chosen))
     try:
@@ -103,11 +103,11 @@ def resolve_columns(member: Member, X: Any) -> Columns:
             columns = np.array([names.index(name) for name in chosen.tolist()], dtype=np.intp)
     except (IndexError, ValueError) as error:
         raise ValueError(
-            f"estimators: {member.name!r} wants columns that X, with {X.shape[1]} columns, does not have ({error}); "
-            "names need a DataFrame."
+            f"estimators: {member.name!r} selects columns that X, with {X.shape[1]} columns, does not have "
+            f"({error}); names need a DataFrame."
         ) from error
     if len(columns) == 0:
-        raise ValueError(f"estimators: the columns of {member.name!r} are none; it needs at least one.")
+        raise ValueError(f"estimators: {member.name!r} selects no columns; at least one is needed.")
     return columns
 
 
@@ -163,8 +163,8 @@ def route_metadata(
         routed = process_routing(ensemble, "fit", sample_weight=weights, groups=groups, **params)
     elif params:
         raise TypeError(
-            f"{type(ensemble).__name__}.fit takes no {', '.join(map(repr, params))}; with "
-            "sklearn.set_config(enable_metadata_routing=True), members are passed what they request."
+            f"{type(ensemble).__name__}.fit does not accept {', '.join(map(repr, params))}; "
+            f"sklearn.set_config(enable_metadata_routing=True) passes metadata to members that request it."
         )
     passed = [routed[one.name]["fit"] if one.name in routed else _pass_weights(one, weights) for one in members]
     return [member._replace(passed=dict(own)) for member, own in zip(members, passed, strict=True)]

@@ -1,13 +1,13 @@
-"""Output codes: many classes from two-class classifiers, one per bit of the classes' codewords.
+"""Output codes: multi-class classification by one binary classifier per bit of the classes' codewords.
 
-Three distances measure how far a sample's predicted bits p_b are from the codeword W_c of a class:
+The distance between the predicted bits p_b of a sample and the codeword W_c of a class is one of
 
     l1         sum_b |W_cb - p_b|,                                    the expected number of wrong bits
     hamming    the same, after rounding each p_b to 0 or 1,           the number of wrong bits
     loss       - sum_b log(p_b if W_cb is 1, else 1 - p_b),           the log loss of the bits
 
-The class with the least distance is predicted; of equally near ones, the first. The sums are over the bits that the
-class takes part in: all of them, unless the code is ternary.
+The class with the smallest distance is predicted; ties are broken in favor of the first. The sums are over the bits
+that use the class: all bits, unless the code is ternary.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def train_output_codes(problem: Problem, code: str | npt.ArrayLike = "auto", n_b
     else:
         book = read_code(code, n_classes)
         if n_bits not in (None, book.shape[1]):
-            raise ValueError(f"n_bits is {n_bits}, but the given code has {book.shape[1]} bits; leave n_bits out.")
+            raise ValueError(f"n_bits is {n_bits}, but the given code has {book.shape[1]} bits; omit n_bits.")
     problem.learner.n_threads = 1  # bits are learned side by side instead
     seeds = problem.rng.integers(2**62, size=(book.shape[1],)).tolist()
     ones, zeros = read_bits(book)
@@ -79,10 +79,9 @@ def _count_samples(weights: Weights | None, n_samples: int) -> float:
 
 
 class ErrorCorrectingCodeClassifier(EnsembleClassifier):
-    """Error-correcting output codes: learn each bit of the classes' codewords, predict the class of the nearest one.
+    """Error-correcting output codes: learn each bit of the codewords, and predict the class of the nearest one.
 
-    With W_cb the b-th bit of the codeword of class c, and p_b(x) the probability that the b-th classifier gives to
-    a 1, ::
+    With W_cb the b-th bit of the codeword of class c, and p_b(x) the probability of a 1 by the b-th classifier, ::
 
         class of x = argmin_c sum_b |W_cb - p_b(x)|.
 
@@ -91,49 +90,49 @@ class ErrorCorrectingCodeClassifier(EnsembleClassifier):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Learner of the bits: any scikit-learn classifier. None means ``CARTClassifier()``.
+        Base estimator of the bits: any scikit-learn classifier. None means ``CARTClassifier()``.
     code : {"auto", "exhaustive", "hamming", "random", "one-vs-rest", "one-vs-one"} or array, default="auto"
-        Which bits stand for which class. ``"exhaustive"``: one bit for each of the 2^(C-1) - 1 splits of C classes into
-        two groups. ``"hamming"``: the largest mutual Hamming distance that a search finds. ``"random"``: drawn at
-        random. ``"auto"``: exhaustive if that takes no more than the default number of bits, as for up to five classes;
-        otherwise by search. ``"one-vs-rest"``: a bit per class. ``"one-vs-one"``: a bit per pair of classes, learned
-        from their samples only; with ``decoding="hamming"`` the class that wins most pairs is predicted. Or a code book
-        of shape (n_classes, n_bits), with rows in the order of ``classes_``: of 0 and 1, or of -1, 0 and 1, where
-        samples of classes with 0 are not used for the bit, and the bit does not count for these classes.
+        The code book. ``"exhaustive"``: one bit for each of the 2^(C-1) - 1 divisions of C classes into two groups.
+        ``"hamming"``: a large minimum Hamming distance, by search. ``"random"``: a random book. ``"auto"``: exhaustive
+        if this needs no more than the default number of bits, as for up to five classes; otherwise "hamming".
+        ``"one-vs-rest"``: one bit per class. ``"one-vs-one"``: one bit per pair of classes, trained on their samples
+        only; with ``decoding="hamming"`` the class that wins most pairs is predicted. An array of shape (n_classes,
+        n_bits), with rows in the order of ``classes_``, contains 0 and 1, or -1, 0 and 1, where a bit ignores the
+        classes with 0.
     n_bits : int, optional
-        Bits of ``"hamming"``, ``"random"`` and ``"auto"`` codes, at least log2(C). More bits correct more errors. By
-        default 10 log2(C), rounded up, or all 2^(C-1) - 1 splits if they are fewer.
+        Number of bits of ``"hamming"``, ``"random"`` and ``"auto"`` codes, at least log2(C). More bits correct more
+        errors. By default 10 log2(C), rounded up, but at most 2^(C-1) - 1.
     decoding : {"l1", "hamming", "loss"}, default="l1"
-        Distance of predicted bits from a codeword: the formula above, the same with bits rounded to 0 and 1, or their
-        log loss, in which confident bits count more.
+        Distance between predicted bits and a codeword: "l1" is the formula above, "hamming" first rounds the bits to 0
+        and 1, and "loss" is their log loss, in which confident bits count more.
     random_state : int, RandomState or None, default=None
-        Seed of the code book and of the learners.
+        Seed of the code book and of the base estimators.
     n_jobs : int or None, default=None
-        Bits learned at the same time. Results do not depend on it.
+        Number of bits learned in parallel. Results do not depend on it.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
     code_book_ : int8 array of shape (n_classes, n_bits)
-        Of 0 and 1, or a ternary one of -1, 0 and 1.
+        Code book with entries 0 and 1, or -1, 0 and 1.
     min_distance_ : int
-        The least Hamming distance d of two codewords, over the bits that both classes take part in.
+        The minimum Hamming distance d of two codewords, over the bits that use both classes.
     estimators_ : list of classifiers
-        One for each bit, with the classes 0 and 1.
+        One classifier per bit, with the classes 0 and 1.
 
     See Also
     --------
-    fuselearn.combine.make_code : Code books by search, of all splits, or drawn at random.
+    fuselearn.combine.make_code : Exhaustive, searched or random code books.
     sklearn.multiclass.OutputCodeClassifier, sklearn.multiclass.OneVsRestClassifier, \
-sklearn.multiclass.OneVsOneClassifier : Random codes, one-versus-rest and one-versus-one of scikit-learn.
+sklearn.multiclass.OneVsOneClassifier : Random codes, one-vs-rest and one-vs-one in scikit-learn.
 
     Notes
     -----
-    If the learner takes no ``sample_weight``, samples are repeated by whole numbers, and drawn by other ones.
-    Probabilities are explained at :func:`~fuselearn.combine.output_codes.class_probabilities`. A learner without
-    ``predict_proba`` gives bits of 0 and 1. A bit that is the same for all samples with positive weight is not
-    learned but always predicted; it does not change the distances' order.
+    If the base estimator does not support ``sample_weight``, samples are repeated for integer weights, and resampled
+    otherwise. Probabilities are explained in :func:`~fuselearn.combine.output_codes.class_probabilities`. Bits are 0
+    and 1 if the base estimator has no ``predict_proba``. A bit that is constant over all samples with positive weight
+    is not learned; it does not change the order of the distances.
 
     References
     ----------
@@ -242,18 +241,18 @@ sklearn.multiclass.OneVsOneClassifier : Random codes, one-versus-rest and one-ve
 def codeword_distances(
     bits: Scores, code: CodeBook, decoding: str = "l1", *, least_probability: float = 1e-6
 ) -> Scores:
-    """Measure how far each sample's predicted bits are from each class's codeword.
+    """Compute the distance between the predicted bits of each sample and the codeword of each class.
 
     Parameters
     ----------
     bits : array of shape (n_samples, n_bits)
         Probabilities that each bit is 1.
     code : int8 array of shape (n_classes, n_bits)
-        Of 0 and 1, or of -1, 0 and 1; a bit does not count for classes that take no part in it.
+        With entries 0 and 1, or -1, 0 and 1; a bit ignores classes with 0.
     decoding : {"l1", "hamming", "loss"}
     least_probability : float, default=1e-6
-        For ``"loss"``: neither 0 nor 1 is taken to be less likely than this. Otherwise a bit that is certain and wrong
-        would rule out the right class, whatever the other bits say.
+        For ``"loss"``: minimum probability of 0 and 1. Without it, a single certain but wrong bit would exclude the
+        correct class.
 
     Returns
     -------
@@ -279,7 +278,7 @@ def codeword_distances(
 
 
 def class_probabilities(distances: Scores, n_bits: int, decoding: str = "l1") -> Scores:
-    """Turn distances to the codewords into class probabilities.
+    """Convert distances to the codewords to class probabilities.
 
     With log loss they are likelihoods under independent bits, ::
 
@@ -289,16 +288,16 @@ def class_probabilities(distances: Scores, n_bits: int, decoding: str = "l1") ->
 
         P(c) proportional to (e / (1 - e))^d_c.
 
-    The sample itself shows e: its nearest codeword differs in d_min bits, so e = (d_min + 1/2) / (n_bits + 1).
-    Samples far from every codeword thus get even probabilities, also if the classifiers of the bits are
-    over-confident, as over-fitted ones are. A single bit has no others to be compared with; there P(c) = 1 - d_c.
+    The error e is estimated from the sample: its nearest codeword differs in d_min bits, so e = (d_min + 1/2) / (n_bits
+    + 1). So samples far from every codeword get nearly uniform probabilities, even if the classifiers of the bits are
+    overconfident. For a single bit, P(c) = 1 - d_c.
 
     Parameters
     ----------
     distances : array of shape (n_samples, n_classes)
-        As ``codeword_distances`` gives them.
+        Result of ``codeword_distances``.
     n_bits : int
-        Number of bits that a class takes part in.
+        Number of bits that use a class.
     decoding : {"l1", "hamming", "loss"}
 
     Returns

@@ -1,7 +1,7 @@
-"""Fixed rules: from the scores of K members to one score per sample and class, without learning anything.
+"""Fixed rules: combine the scores of K members to one score per sample and class.
 
-Each rule belongs to a level, which says what it takes from a member: its class, its ranking of the classes, or its
-class probabilities.
+The level of a rule is the member output that it uses: the class, the ranking of the classes, or the class
+probabilities.
 """
 
 from __future__ import annotations
@@ -56,24 +56,22 @@ def combine_scores(
         "or"        the same if at least one member votes for it
         "k_of_n"    the same if the weights of those that vote for it sum up to at least k
 
-    The class to choose is the one with the largest combined score.
+    The class with the largest combined score is predicted.
 
-    Ties: a member votes for the first of the classes to which it gives its largest score. Of equal combined scores the
-    first is to be chosen, which is what ``argmax`` does; scores that differ from the largest one by rounding only are
-    made equal to it.
+    Ties: a member votes for the first class with its largest score. Of equal combined scores the first is chosen, as by
+    ``argmax``; scores that differ from the largest only by rounding are set to the largest.
 
     Parameters
     ----------
     scores : array of shape (n_members, n_samples, n_classes)
-        Any comparable scores, also infinite ones, for rules that count votes or ranks; for the others finite scores,
-        and for "product" non-negative ones.
+        Comparable scores, possibly infinite, for rules that count votes or ranks; finite scores for other rules,
+        non-negative for "product".
     rule : str, default="mean"
-        One of the above.
+        The rule.
     weights : array of shape (n_members,), optional
-        Not negative and not all zero; None means that all weights are 1. The rules "and", "or", "min" and "max" take
-        none.
+        Non-negative and not all zero; None means equal weights. Not supported by "and", "or", "min" and "max".
     k : float, optional
-        For "k_of_n": a whole number from 1 to n_members or, with weights, a number above 0 and at most their sum.
+        For "k_of_n": an integer from 1 to n_members or, with weights, a number above 0 and at most their sum.
     positive_class : {0, 1}, optional
         For "and", "or" and "k_of_n", which combine two classes: the index of the positive one, by default 1.
 
@@ -90,7 +88,7 @@ def combine_scores(
 
     Examples
     --------
-    Two of three members prefer the first class, the third is sure of the second.
+    Two of three members prefer the first class; the third is certain of the second.
 
     >>> from fuselearn.combine import combine_scores
     >>> scores = [[[0.5, 0.3, 0.2]], [[0.5, 0.4, 0.1]], [[0.0, 0.9, 0.1]]]
@@ -112,7 +110,7 @@ def combine_scores(
         if n_classes != 2:
             raise ValueError(f"rule={show(rule)} is defined for two classes, but scores has {n_classes}.")
         if positive_class not in (None, 0, 1):
-            raise ValueError(f"positive_class must be 0 or 1, the number of a class, not {show(positive_class)}.")
+            raise ValueError(f"positive_class must be 0 or 1, the index of a class, not {show(positive_class)}.")
         needed = votes_needed(rule, k, n_members, member_weights)
         return _agree(table, member_weights, needed, 1 if positive_class is None else positive_class)
     return _settle_ties(_COMBINE[rule](table, member_weights))
@@ -135,7 +133,7 @@ def as_probabilities(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
 def refuse_weights(rule: str) -> None:
     """Refuse weights for a rule that has no use for them."""
     if rule in UNWEIGHTED_RULES:
-        raise ValueError(f"rule={show(rule)} takes no weights: leave weights=None.")
+        raise ValueError(f"rule={show(rule)} does not support weights: use weights=None.")
 
 
 def votes_needed(rule: str, k: Any, n_members: int, weights: Weights | None) -> float:
@@ -145,7 +143,7 @@ def votes_needed(rule: str, k: Any, n_members: int, weights: Weights | None) -> 
     if rule == "or":
         return 1
     if k is None:
-        raise ValueError("rule='k_of_n' needs k, how many members must vote for the positive class.")
+        raise ValueError("rule='k_of_n' needs k, the number of members that must vote for the positive class.")
     if weights is None:
         if check_whole_number("k", k, 1) > n_members:
             raise ValueError(f"k must be at most the number of members, {n_members}, not {k}.")
@@ -165,7 +163,7 @@ def read_member_weights(weights: npt.ArrayLike, n_members: int) -> Weights:
     if not np.isfinite(read).all() or (read < 0).any():
         raise ValueError(f"weights must be finite numbers of at least 0, not {read.tolist()}.")
     if not read.any():
-        raise ValueError("weights are all zero; at least one member must count.")
+        raise ValueError("weights are all zero; at least one weight must be positive.")
     return read
 
 

@@ -1,4 +1,4 @@
-"""Ensemble selection: the members of a library that are good together, chosen one at a time."""
+"""Ensemble selection: greedy selection of members from a library."""
 
 from __future__ import annotations
 
@@ -68,58 +68,58 @@ def select_greedily(
 
 
 class EnsembleSelection(MemberEnsemble):
-    """The mean of the members of a library that are good together, chosen greedily on held-out samples.
+    """Ensemble selection: the mean of members chosen greedily from a library, on held-out samples.
 
-    From the best members on, each round adds the member with which the mean of all chosen so far scores best, until
-    ``n_rounds`` are chosen. A member can be chosen again, which gives it more weight. The ensemble of the best round is
-    kept::
+    The selection starts with the best single members. Each round adds the member that maximizes the score of the mean
+    of all selected members, until ``n_rounds`` members are selected. A member can be selected repeatedly, which
+    increases its weight. The ensemble of the best round is kept::
 
         E_0 = the n_initial best members alone
         E_t = E_(t-1) + argmax_k  score(mean of E_(t-1) and f_k)
 
-    With ``n_bags``, this is done in several random parts of the library, and the ensembles are averaged, which
-    overfits the held-out samples less. Members are classifiers, of which probabilities are averaged, or regressors.
+    With ``n_bags``, the selection is repeated in random subsets of the library and the ensembles are averaged, which
+    reduces overfitting to the held-out samples. Members are classifiers, with averaged probabilities, or regressors.
 
     Parameters
     ----------
     estimators : list of (name, estimator) or (name, estimator, columns)
         The library: classifiers with ``predict_proba``, or regressors; otherwise as for :class:`FixedRuleClassifier`.
     scoring : str, callable or None, default=None
-        The metric: a name or a scorer of scikit-learn. None means minus the log loss (multi-label: over
-        all labels) or minus the mean squared error.
+        The metric: the name of a scikit-learn scorer, or a scorer. None means the negative log loss (over all labels
+        for multi-label data), or the negative mean squared error.
     n_rounds : int, default=50
-        Number of members chosen in the end, with repetitions.
+        Number of members to select, with repetitions.
     n_initial : int, default=1
-        Number of members that start the selection, those that score best alone. More make the start less random.
+        Number of best single members at the start. Larger values make the start less random.
     n_bags : int, default=1
-        Random parts of the library in which members are chosen; 1 means once, in the whole library.
+        Number of random subsets of the library; 1 means one selection from the whole library.
     bag_fraction : float, default=0.5
-        Fraction of the library in each part, if there is more than one.
+        Fraction of the library in each subset, if ``n_bags`` is above 1.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out; None means five folds, stratified by class. Samples that are never held out take no
-        part in the selection.
+        Cross-validation for held-out outputs; None means five stratified folds. Samples that are never held out do not
+        influence the selection.
     prefit : bool, default=False
-        Whether the members are fitted already. They are then used as they are, and chosen by the samples given to
-        ``fit``, which they should not have been fitted on.
+        Whether the members are already fitted. They are then used without refitting, and selected on the samples passed
+        to ``fit``, which should not be training samples of the members.
     random_state : int, RandomState or None, default=None
-        Seed of the parts of the library.
+        Seed of the subsets of the library.
     n_jobs : int or None, default=None
-        Members fitted at the same time, and parts searched.
+        Number of members fitted, or library bags searched, in parallel.
 
     Attributes
     ----------
     estimators_, named_estimators_ : list of estimators, Bunch
-        The chosen members, fitted on all samples, and the same by name. The others are not kept.
+        The selected members, fitted on all samples, as a list and by name.
     estimator_weights_ : array of shape (n_chosen,)
-        Their weights, of sum 1: the fraction of rounds in which each was chosen.
+        Weights of the selected members, with sum 1: the fraction of rounds that selected each.
     library_scores_ : dict
-        The held-out score of each member of the library alone.
+        The held-out score of each single member of the library.
     path_ : list of arrays
-        For each part of the library, the score of the first members and after each round.
+        For each subset of the library, the score of the initial members and after each round.
     classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
         If the members are classifiers.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
@@ -128,8 +128,8 @@ class EnsembleSelection(MemberEnsemble):
 
     Notes
     -----
-    Log loss, accuracy, balanced accuracy, F1 of one class per sample, squared and absolute error and R2 take one pass
-    over the library per round; other metrics take one call of their scorer per round and member.
+    Log loss, accuracy, balanced accuracy, multi-class F1, squared and absolute error and R2 need one pass over the
+    library per round; other metrics need one call of the scorer per round and member.
 
     References
     ----------
@@ -202,7 +202,7 @@ class EnsembleSelection(MemberEnsemble):
         return self._select(candidates, [member.name for member in data.members])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of a classifier, or R2 of a regressor, as scikit-learn's estimators do.
+        """Return the accuracy of a classifier, or R2 of a regressor, as in scikit-learn.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class EnsembleSelection(MemberEnsemble):
         library = np.arange(len(names))
         alone = candidates.scores(np.zeros(candidates.values.shape[1:]), 0, library)
         if np.isnan(alone).any():
-            raise ValueError(f"scoring gives NaN for the member {names[int(np.isnan(alone).argmax())]!r}.")
+            raise ValueError(f"scoring returns NaN for the member {names[int(np.isnan(alone).argmax())]!r}.")
         self.library_scores_ = dict(zip(names, alone.tolist(), strict=True))
         bags = [library] if self.n_bags == 1 else self._draw_bags(len(names))
         selections = Parallel(n_jobs=self.n_jobs, prefer="threads")(

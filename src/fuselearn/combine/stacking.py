@@ -1,4 +1,4 @@
-"""Linear stacking: a weighted sum of members, with weights learned from their outputs for held-out samples."""
+"""Linear stacking: a weighted sum of members, with weights learned from held-out outputs."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ class GivenLoss(SquaredLoss):
         losses = np.asarray(self.function(self.target, self.outputs @ weights), dtype=np.float64)
         if losses.shape != self.target.shape or not np.isfinite(losses).all():
             raise ValueError(
-                "loss must be a function loss(y_true, y_pred) that returns a finite number for each sample, not an "
-                f"array of shape {losses.shape}, or with NaN or infinity, for {len(self.target)} samples."
+                "loss must be a function loss(y_true, y_pred) that returns one finite number per sample; for "
+                "{len(self.target)} samples it returned an array of shape {losses.shape}, or with NaN or infinity."
             )
         return float(self.sample_weights @ losses)
 
 
 class LinearStacking(MemberEnsemble):
-    """The base of linear stacking: its parameters, and how the weights are learned."""
+    """Base class of linear stacking: its parameters, and how the weights are learned."""
 
     shrinkage_: float
     shrinkage_losses_: dict[float, float]
@@ -134,7 +134,7 @@ class LinearStacking(MemberEnsemble):
         if self.shrinkage == "auto":
             folds = np.repeat(held_out.folds, len(loss.sample_weights) // len(held_out.folds))
             if len(np.unique(folds)) == 1:
-                raise ValueError("shrinkage='auto' compares folds, but cv holds out a single one; use at least two.")
+                raise ValueError("shrinkage='auto' compares folds, but cv has a single fold; use at least two.")
             self.shrinkage_losses_ = cross_validate_shrinkage(loss, folds, self.constraint)
             self.shrinkage_ = best_shrinkage(self.shrinkage_losses_)
         else:
@@ -147,7 +147,7 @@ class LinearStacking(MemberEnsemble):
 
 
 class LinearStackingRegressor(RegressorMixin, LinearStacking):
-    """A weighted sum of regressors whose weights minimize a loss on held-out samples.
+    """Linear stacking of regressors: a weighted sum with weights that minimize a loss on held-out samples.
 
     With f_k^(-i) member k as fitted without the fold of sample i, the weights are::
 
@@ -157,30 +157,29 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
         "absolute_error"   loss(y, f) = |y - f|      u = the loss of equal weights
         a function         loss(y, f)                u = the loss of equal weights
 
-    under the constraint, s_i being the weight of sample i; the members are then fitted on all samples. Weights
-    learned from members that were fitted on the same samples would favor the member that memorizes them.
+    subject to the constraint, where s_i is the weight of sample i. The members are then fitted on all samples. Without
+    held-out samples, the weights would favor members that memorize the training samples.
 
     Parameters
     ----------
     estimators : list of (name, regressor) or (name, regressor, columns)
-        The members; "drop" leaves one out. Columns: names, positions, a slice, a mask or a function of the table.
+        The members; "drop" removes a member. Columns are names, indices, a slice, a mask or a function of X.
     loss : {"squared_error", "absolute_error"} or callable, default="squared_error"
-        Absolute error is less sensitive to outliers. A function ``loss(y_true, y_pred)`` returns the loss of each
-        sample, and should be convex in the prediction: a quantile loss, log-cosh, the Poisson deviance.
+        Absolute error is more robust to outliers. A function ``loss(y_true, y_pred)`` returns the loss of each sample
+        and should be convex in the prediction, such as a quantile loss, log-cosh or the Poisson deviance.
     constraint : {None, "non-negative", "simplex"}, default="simplex"
-        The weights are free, not negative, or not negative and of sum 1.
+        Constraint on the weights: None, non-negative, or non-negative with sum 1.
     shrinkage : float or "auto", default=0.0
-        How strongly the weights are pulled to 1/K. Division by u makes it mean the same in all units.
-        "auto" chooses among 0, 13 values from 0.0001 to 100, and infinity (equal weights) by the loss on folds that the
-        weights were not learned from.
+        Strength of the shrinkage towards equal weights, 1/K. The division by u makes it independent of units. "auto"
+        chooses among 0, 13 values from 0.0001 to 100, and infinity (equal weights) by the loss on held-out folds.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out; None means five folds. Samples that are never held out, such as the earliest under
-        ``TimeSeriesSplit``, take no part in learning the weights.
+        Cross-validation for held-out outputs; None means five folds. Samples that are never held out, such as the first
+        samples with ``TimeSeriesSplit``, do not influence the weights.
     prefit : bool, default=False
-        Whether the members are fitted already. They are then used as they are, and the weights are learned from the
-        samples given to ``fit``, which the members should not have been fitted on.
+        Whether the members are already fitted. They are then used without refitting, and the weights are learned from
+        the samples passed to ``fit``, which should not be training samples of the members.
     n_jobs : int or None, default=None
-        Members fitted at the same time.
+        Number of members fitted in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -188,20 +187,20 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
     shrinkage_, shrinkage_losses_ : float, dict
         The shrinkage used and, with ``shrinkage="auto"``, the loss of each candidate.
     estimators_, named_estimators_ : list of regressors, Bunch
-        The members, fitted on all samples; the same by name.
+        The members, fitted on all samples, as a list and by name.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
     AveragingRegressor : Fixed averages.
-    EnsembleSelection : A choice of members.
+    EnsembleSelection : Greedy selection of members.
     sklearn.ensemble.StackingRegressor : Any regressor on top of the members.
 
     Notes
     -----
-    Weights for other losses than squared error are found by SciPy's SLSQP. Several outputs have the same weights, and
-    each counts in units of its own standard deviation, but with a function in its own units.
+    Weights for losses other than squared error are computed by SciPy's SLSQP. Multiple outputs have common weights, and
+    each is scaled by its standard deviation unless the loss is a function.
 
     References
     ----------
@@ -258,7 +257,7 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
 
 
 class LinearStackingClassifier(ClassifierMixin, LinearStacking):
-    """A weighted sum of classifiers' probabilities whose weights minimize a loss on held-out samples.
+    """Linear stacking of classifiers: a weighted sum of probabilities that minimizes a loss on held-out samples.
 
     With p_k^(-i) the class probabilities of member k as fitted without the fold of sample i, the ensemble's
     probabilities are p = sum_k w_k p_k, with the weights::
@@ -268,8 +267,8 @@ class LinearStackingClassifier(ClassifierMixin, LinearStacking):
         "log_loss"       loss(y, p) = -log p(y)
         "squared_error"  loss(y, p) = sum_c ([y = c] - p(c))^2
 
-    under the constraint, s_i being the weight of sample i; the members are then fitted on all samples. Weights
-    learned from members that were fitted on the same samples would favor the member that memorizes them.
+    subject to the constraint, where s_i is the weight of sample i. The members are then fitted on all samples. Without
+    held-out samples, the weights would favor members that memorize the training samples.
 
     Parameters
     ----------
@@ -277,19 +276,19 @@ class LinearStackingClassifier(ClassifierMixin, LinearStacking):
         The members, with ``predict_proba``; otherwise as for :class:`FixedRuleClassifier`.
     loss : {"log_loss", "squared_error"}, default="log_loss"
     constraint : {None, "non-negative", "simplex"}, default="simplex"
-        The weights are free, not negative, or not negative and of sum 1. Under log loss the sum is always 1, since only
-        probabilities have a log loss; then "non-negative" and "simplex" are the same.
+        Constraint on the weights: None, non-negative, or non-negative with sum 1. With log loss the sum is always 1, so
+        "non-negative" and "simplex" are the same.
     shrinkage : float or "auto", default=0.0
-        How strongly the weights are pulled to 1/K. "auto" chooses among 0, 13 values from 0.0001 to 100, and infinity
-        (equal weights) by the loss on folds that the weights were not learned from.
+        Strength of the shrinkage towards equal weights, 1/K. "auto" chooses among 0, 13 values from 0.0001 to 100, and
+        infinity (equal weights) by the loss on held-out folds.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out; None means five folds, stratified by class. Samples that are never held out, such as
-        the earliest under ``TimeSeriesSplit``, take no part in learning the weights.
+        Cross-validation for held-out outputs; None means five stratified folds. Samples that are never held out, such
+        as the first samples with ``TimeSeriesSplit``, do not influence the weights.
     prefit : bool, default=False
-        Whether the members are fitted already. They are then used as they are, and the weights are learned from the
-        samples given to ``fit``, which the members should not have been fitted on.
+        Whether the members are already fitted. They are then used without refitting, and the weights are learned from
+        the samples passed to ``fit``, which should not be training samples of the members.
     n_jobs : int or None, default=None
-        Members fitted at the same time.
+        Number of members fitted in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -298,21 +297,21 @@ class LinearStackingClassifier(ClassifierMixin, LinearStacking):
     shrinkage_, shrinkage_losses_ : float, dict
         The shrinkage used and, with ``shrinkage="auto"``, the loss of each candidate.
     estimators_, named_estimators_ : list of classifiers, Bunch
-        The members, fitted on all samples; the same by name.
+        The members, fitted on all samples, as a list and by name.
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
     FixedRuleClassifier : Fixed rules.
-    EnsembleSelection : A choice of members.
+    EnsembleSelection : Greedy selection of members.
     sklearn.ensemble.StackingClassifier : Any classifier on top of the members.
 
     Notes
     -----
     With an indicator matrix as ``y``, a member has one weight for all labels, and the loss is the mean over samples and
-    labels. A probability of 0 of the correct class of a sample counts as 1e-15. Free weights can make scores negative,
-    which count as zero when they are turned into probabilities.
+    labels. Probabilities of the correct class are clipped at 1e-15. Unconstrained weights can produce negative scores,
+    which are clipped to zero in probabilities.
 
     References
     ----------
@@ -351,7 +350,7 @@ class LinearStackingClassifier(ClassifierMixin, LinearStacking):
         self.loss = loss
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: multi-label targets are possible if all members take them."""
+        """Return scikit-learn's tags: multi-label targets are supported if all members support them."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = tags.target_tags.multi_output
         return tags

@@ -31,7 +31,7 @@ def least_squares_weights(outputs: Array, target: Array, constraint: str | None,
     outputs : array of shape (n_samples, n_members)
     target : array of shape (n_samples,)
     constraint : {None, "non-negative", "simplex"}
-        The weights are free, not negative, or not negative and of sum 1.
+        Constraint on the weights: None, non-negative, or non-negative with sum 1.
     shrinkage : float, default=0.0
         From 0 to infinity, where all weights are 1/K.
 
@@ -127,7 +127,7 @@ def any_loss_weights(
         Mean loss of the sum with some weights.
     n_members : int
     constraint : {None, "non-negative", "simplex"}
-        The weights are free, not negative, or not negative and of sum 1.
+        Constraint on the weights: None, non-negative, or non-negative with sum 1.
     shrinkage : float, default=0.0
         From 0 to infinity, where all weights are 1/K.
 
@@ -153,9 +153,7 @@ def any_loss_weights(
         options={"maxiter": 1_000, "ftol": 1e-9},
     )
     if not found.success:
-        warnings.warn(
-            f"The weights may not be those of the least loss: {found.message}.", ConvergenceWarning, stacklevel=2
-        )
+        warnings.warn(f"The weights may not be optimal: {found.message}.", ConvergenceWarning, stacklevel=2)
     return found.x
 
 

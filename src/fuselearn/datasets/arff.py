@@ -4,8 +4,8 @@ ARFF is the format of Weka and, with additions, of the multi-label tools Mulan a
 the labels in an XML file next to the ARFF file; MEKA writes ``-C n`` into the name of the relation: the
 first n attributes are labels, or the last n if n is negative.
 
-SciPy's reader knows neither sparse samples nor text; liac-arff has had no release since 2020, and its messages name
-neither the file nor the attribute.
+SciPy's reader supports neither sparse samples nor text. liac-arff is no longer released, and its messages name neither
+the file nor the attribute.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ArffTable:
         self.n_rows += 1
 
     def frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
-        """Return attributes, all by default, as numbers, categories with the declared values, or text."""
+        """Return attributes (all by default) as numbers, categories with the declared values, or text."""
         columns = {name: self._column(self._attributes[name]) for name in (self.columns if names is None else names)}
         return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
 

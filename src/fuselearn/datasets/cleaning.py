@@ -1,9 +1,9 @@
-"""Recognize what the raw columns of a table hold, and turn them into features; the first step of a pipeline.
+"""Detect the types of the raw columns of a table and convert them to features, as the first step of a pipeline.
 
-Files say little about their columns. A number column with the word "unknown" in it is text to every reader, and so are
-dates; a customer number is a number. Here the cells decide, by a few rules that can be explained to the user. skrub's
-Cleaner keeps identifiers and free text, needs a list of the words for missing numbers, and leaves dates as dates; and
-model files hold no estimators but those of fuselearn and scikit-learn.
+Readers return a numeric column with the word "unknown" in it, or a column of dates, as text, and a customer number as a
+number. The cleaner decides by the cells, with a few simple rules. skrub's Cleaner keeps identifiers and free text,
+needs a list of the words for missing numbers, and leaves dates as dates; and model files contain only estimators of
+fuselearn and scikit-learn.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn.datasets.dataset import DatasetError, name_columns, require_columns, require_trained
 
 LABEL_PREFIX = "label:"
-"""The library writes label columns with this prefix."""
+"""Prefix of label columns in files that the library writes."""
 
 LEAST_DISTINCT = 20
-"""A column with fewer different values is categorical, whatever they are."""
+"""A column with fewer distinct values is categorical."""
 
 WORD_FRACTION = 0.5
 MOST_WORDS = 5
-"""Largest fraction of words, and number of different words, in a column of numbers or dates."""
+"""Maximum fraction of words, and maximum number of distinct words, in a column of numbers or dates."""
 
 WORDS_FOR_MISSING = frozenset(
     [
@@ -52,7 +52,7 @@ _DAYS = (
 )
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 DATE_FORMATS = ("ISO8601", *(day + clock for day in _DAYS for clock in _CLOCKS), "%H:%M", "%H:%M:%S")
-"""Tried in this order, so that of 03/04/2020 the month comes first, as in pandas."""
+"""Tried in this order, so that 03/04/2020 is March 4, as in pandas."""
 
 _DATE_PARTS = {"%Y": r"\d{4}", "%b": "[A-Za-z]{3}", "%B": "[A-Za-z]{3,9}", "%p": "[AaPp][Mm]"}
 _COMMA_NUMBER = re.compile(r"[-+]?\d+(,\d+)+(\.\d+)?|[-+]?\d{1,3}(\.\d{3})*,\d+")
@@ -63,7 +63,7 @@ _ROW_NAME = re.compile(r"rows?|nr|no|num|number|line|record|sample|case|obs|obse
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
-NESTED = "Column {} holds nested values; a feature must hold numbers or text."
+NESTED = "Column {} contains nested values; a feature must contain numbers or text."
 
 # The kinds of the values that pandas tells apart in a column of objects.
 _KINDS = {
@@ -76,7 +76,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Column:
-    """The kind of a column, and how its cells become feature values.
+    """The kind of a column, and how its cells are converted to feature values.
 
     Parameters
     ----------
@@ -84,17 +84,17 @@ class Column:
     kind : {"number", "category", "boolean", "date", "identifier", "text", "dropped"}
         The last three are not features.
     as_text : bool, default=False
-        Whether cells have to be converted: text to numbers or dates, category numbers to text.
+        Whether cells need a conversion: text to numbers or dates, numeric categories to text.
     format : str, default=""
-        Format of dates that are text.
+        Format of dates stored as text.
     words : tuple of str, default=()
         Cells that are read as missing numbers or dates.
     example : str, default=""
-        A cell.
+        An example of a cell.
     n_values : int, default=0
-        Number of different values of text, categories and identifiers.
+        Number of distinct values of text, categories and identifiers.
     n_cells : int, default=0
-        Number of samples in which text and identifiers have a value.
+        Number of samples with a value, for text and identifiers.
     """
 
     name: str
@@ -118,30 +118,31 @@ class Column:
 
 
 class TableCleaner(TransformerMixin, BaseEstimator):
-    """Turn the raw columns of a DataFrame into numbers and categories, and drop those that are not features.
+    """Convert the raw columns of a DataFrame to numbers and categories, and drop columns that are not features.
 
-    Dates become days since 1970-01-01, Boolean values 0 and 1. A column of numbers or dates with a few words in it,
-    such as "unknown", is read as numbers or dates, with the words as missing values. Identifiers and free text, whose
-    values are nearly all different, are dropped. All other text becomes categories. ``transform`` applies what ``fit``
-    has decided, so that a pipeline accepts raw new samples.
+    Dates are converted to days since 1970-01-01, and Boolean values to 0 and 1. In a column of numbers or dates, a few
+    words such as "unknown" are read as missing values. Identifiers and free text, with nearly all values distinct, are
+    dropped. All other text becomes categories. ``fit`` detects the conversions and ``transform`` applies them, so that
+    a pipeline accepts raw new samples.
 
     Parameters
     ----------
     drop : sequence of str, default=()
-        Columns to leave out.
+        Columns to drop.
     only : sequence of str, optional
-        The only columns to use, whatever they look like; all by default.
+        Columns to use, even if they look like identifiers or free text; all others are dropped. By default all columns
+        are considered.
     keep : sequence of str, default=()
         Columns to use even if they look like identifiers or free text.
 
     Attributes
     ----------
     columns_ : list
-        What each column holds: its ``name``, its ``kind`` and so on.
+        Detected columns, with attributes such as ``name`` and ``kind``.
     feature_names_in_ : ndarray of str
-        The columns that are used. New samples need no others.
+        Columns that are used. New samples need only these.
     n_features_in_ : int
-        Number of columns that are used.
+        Number of columns used.
 
     See Also
     --------
@@ -176,7 +177,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         self.keep = keep
 
     def choose(self, names: Sequence[str], where: str = "The table") -> list[str]:
-        """Return the columns left by `drop` and `only`, without labels that are not named; refuse unknown names."""
+        """Return the columns left by `drop` and `only`, without unnamed labels. Unknown names raise an error."""
         for purpose, chosen in (("leave out", self.drop), ("use", self.only or ()), ("keep", self.keep)):
             require_columns(names, chosen, f"{where}, apart from the target,", purpose)
         allowed = names if self.only is None else self.only
@@ -187,7 +188,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         return left
 
     def find_labels(self, names: Sequence[str]) -> list[str]:
-        """Return the columns that look like labels, unless `drop`, `only` or `keep` decide about them."""
+        """Return the columns that look like labels and are not named by `drop`, `only` or `keep`."""
         if self.only is not None:
             return []
         return [name for name in names if name.startswith(LABEL_PREFIX) and name not in (*self.drop, *self.keep)]
@@ -217,7 +218,9 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         ]
         used = [column.name for column in self.columns_ if column.is_feature]
         if not used:
-            raise DatasetError(f"No column looks like a feature; list those among {name_columns(chosen)} to keep.")
+            raise DatasetError(
+                f"No column looks like a feature. Name the columns to keep (keep=...): {name_columns(chosen)}."
+            )
         self.feature_names_in_ = np.array(used, dtype=object)
         self.n_features_in_ = len(used)
         return self
@@ -228,7 +231,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame
-            It must have the columns that are used, in any order; others are ignored.
+            Must contain the columns that are used, in any order; other columns are ignored.
 
         Returns
         -------
@@ -238,7 +241,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         Raises
         ------
         DatasetError
-            If a column is missing, or holds values of another kind than in ``fit``.
+            If a column is missing, or has values of a different kind than in ``fit``.
         """
         check_is_fitted(self)
         frame = _as_pandas(X)
@@ -267,7 +270,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
 
     @property
     def left_out(self) -> list[str]:
-        """The columns that are not used; none if no table of columns was fitted."""
+        """The columns that are not used; empty if no DataFrame was fitted."""
         return [column.name for column in getattr(self, "columns_", ()) if not column.is_feature]
 
     def describe_columns(self) -> list[dict[str, Any]]:
@@ -292,7 +295,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
 class SparseColumns(TransformerMixin, BaseEstimator):
     """Select named numeric features and return them as a sparse matrix.
 
-    It lets a model that was trained on a sparse matrix find its features by name in DataFrames and files.
+    With it, a model trained on a sparse matrix selects its features by name from DataFrames and files.
 
     Parameters
     ----------
@@ -321,14 +324,14 @@ class SparseColumns(TransformerMixin, BaseEstimator):
         return len(self.names)
 
     def fit(self, X: Any, y: Any = None) -> SparseColumns:
-        """Do nothing; there is nothing to learn."""
+        """Do nothing; the transformer has no parameters to fit."""
         return self
 
     def transform(self, X: Any) -> sparse.csr_array:
         """Return the features as a sparse matrix.
 
-        A DataFrame may have the features in any order and among others; anything else must have exactly these features
-        in this order.
+        A DataFrame may have additional columns and any order; other input must have exactly these features in this
+        order.
         """
         if hasattr(X, "columns"):
             require_trained(X.columns, self.names, "X")
@@ -354,11 +357,11 @@ class SparseColumns(TransformerMixin, BaseEstimator):
 
 
 def warn_of_labels(names: Sequence[str]) -> None:
-    """Warn that columns are left out because they look like labels."""
+    """Warn that columns are dropped because they look like labels."""
     if names:
         warnings.warn(
-            f"Columns that look like labels are no features, unless they are named (TableCleaner(keep=...), or --keep "
-            f"on the command line): {name_columns(names)}.",
+            f"These columns look like labels and are not used as features: {name_columns(names)}. To use them, "
+            f"pass TableCleaner(keep=...), or --keep on the command line.",
             stacklevel=3,
         )
 
@@ -382,7 +385,7 @@ def _as_pandas(X: Any) -> pd.DataFrame:
 
 
 def recognize(column: pd.Series, *, keep: bool = False) -> Column:
-    """Recognize what a column holds.
+    """Detect the kind of a column.
 
     Parameters
     ----------
@@ -397,7 +400,7 @@ def recognize(column: pd.Series, *, keep: bool = False) -> Column:
     Raises
     ------
     DatasetError
-        If its cells cannot be feature values, or are numbers with commas, which are ambiguous.
+        If the cells cannot be feature values, or are numbers with ambiguous commas.
 
     Examples
     --------
@@ -459,7 +462,7 @@ _SHAPES = {form: _shape(form) for form in DATE_FORMATS}
 
 
 def _find_date_format(cells: pd.Series, values: pd.Series) -> str | None:
-    """Return the format in which most of the cells are dates, if the others are a few words."""
+    """Return the date format of most cells, if the other cells are a few words."""
     found, best = None, 0
     first = values.iloc[: MOST_WORDS + 1].tolist()
     for form, shape in _SHAPES.items():
@@ -492,13 +495,14 @@ def _refuse_commas(name: str, values: pd.Series) -> None:
     if len(with_comma) and n_numbers >= (1 - WORD_FRACTION) * len(values):
         example = with_comma.iloc[0]
         raise DatasetError(
-            f"Column {name!r} holds numbers with commas, such as {example!r}. If the comma is the decimal mark, pass "
+            f"Column {name!r} contains numbers with commas, such as {example!r}. If the comma is the decimal "
+            f"mark, pass "
             "decimal=',' (--decimal , on the command line); otherwise drop the column or remove the commas."
         )
 
 
 def _is_number_of_sample(column: pd.Series) -> bool:
-    """Return whether integers only identify the samples: the column name says so, and they hardly repeat."""
+    """Return whether integers are identifiers: the column name suggests it, and values hardly repeat."""
     parts = [part.lower() for part in _NAME_PARTS.findall(str(column.name))]
     is_id, is_row = (any(name.fullmatch(part) for part in parts[:1] + parts[-1:]) for name in (_ID_NAME, _ROW_NAME))
     if not (is_id or is_row):
@@ -513,7 +517,7 @@ def _is_number_of_sample(column: pd.Series) -> bool:
 
 
 def convert(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
-    """Convert columns to numbers and categories; refuse cells of another kind than recognized."""
+    """Convert columns to numbers and categories; cells of a different kind raise an error."""
     return pd.DataFrame({column.name: _convert(frame[column.name], column) for column in columns}, index=frame.index)
 
 
@@ -538,12 +542,12 @@ def _convert(cells: pd.Series, column: Column) -> pd.Series:
     if strange.any():
         kinds = {"boolean": "either true or false", "date": f"a date such as {column.example!r}"}
         expected, found = kinds.get(column.kind, "a number"), text[strange].iloc[0]
-        raise DatasetError(f"Column {column.name!r} holds {found!r}, where the model expects {expected}.")
+        raise DatasetError(f"Column {column.name!r} contains {found!r}, where the model expects {expected}.")
     return numbers
 
 
 def tidy_features(frame: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Convert every column to plain numbers or categories, without recognizing what text stands for."""
+    """Convert every column to numbers or categories, without parsing text."""
     if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in frame.dtypes):
         return frame.copy()
     tidy = {name: _tidy_feature(frame[name], where) for name in frame.columns}
@@ -556,7 +560,7 @@ def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
     if is_numeric_dtype(column.dtype):
         return _to_plain(column)
     if is_datetime64_any_dtype(column.dtype) or is_timedelta(column.dtype):
-        raise DatasetError(f"Column {column.name!r} of {where} holds dates; use a TableCleaner, or drop the column.")
+        raise DatasetError(f"Column {column.name!r} of {where} contains dates; use a TableCleaner, or drop the column.")
     try:
         return column.astype("category")
     except TypeError as error:
@@ -564,7 +568,7 @@ def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
 
 
 def _to_plain(cells: pd.Series) -> pd.Series:
-    """Convert pandas' nullable numbers to integers, or to floats, which can be missing."""
+    """Convert pandas' nullable numbers to integers, or to floats if values are missing."""
     if isinstance(cells.dtype, np.dtype):
         return cells
     return cells.astype("int64" if is_integer_dtype(cells.dtype) and not cells.isna().any() else "float64")
@@ -607,5 +611,5 @@ def _count_days(dates: pd.Series) -> pd.Series:
         try:
             dates = pd.to_datetime(dates, utc=True) - pd.Timestamp(0, tz="UTC")
         except (TypeError, ValueError) as error:
-            raise DatasetError(f"Column {dates.name!r} holds values that are not dates: {error}.") from error
+            raise DatasetError(f"Column {dates.name!r} contains values that are not dates: {error}.") from error
     return dates / pd.Timedelta(days=1)

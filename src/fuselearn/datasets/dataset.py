@@ -1,4 +1,4 @@
-"""The dataset that every loader returns, the error that it raises, and the checks of column names."""
+"""The dataset that every loader returns, its error, and checks of column names."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class Dataset:
     Parameters
     ----------
     X : DataFrame or sparse array
-        The features. Those that are not numeric have pandas' category dtype.
+        The features. Features that are not numeric have pandas' category dtype.
     y : Series or DataFrame
-        Multi-class: a Series of class names. Multi-label: a DataFrame with one column of 0 and 1
-        per label.
+        Multi-class: a Series of class names. Multi-label: an indicator matrix, as a DataFrame with one column per
+        label.
     name : str
         The name for `load_dataset`, or the stem of the file.
     description : str
         The topic of the data, in a sentence or two.
     source : str
-        Where this copy came from.
+        The source of this copy.
     feature_names : sequence of str, optional
-        The names of the features. A DataFrame has them itself; a sparse array does not.
+        The names of the features; needed for a sparse array only.
 
     Examples
     --------
@@ -117,15 +117,15 @@ def name_columns(columns: Iterable[Hashable], limit: int = 8) -> str:
 
 
 def require_trained(columns: Iterable[Hashable], names: Iterable[str], where: str) -> None:
-    """Refuse a table that lacks features of a model."""
+    """Raise an error if a table lacks features of a model."""
     known = set(columns)
     missing = [name for name in names if name not in known]
     if missing:
-        raise DatasetError(f"{where} lacks the columns {name_columns(missing)}, which the model was trained on.")
+        raise DatasetError(f"{where} has no columns {name_columns(missing)}, which the model was trained on.")
 
 
 def require_columns(columns: Iterable[Hashable], wanted: Sequence[str], where: str, purpose: str) -> None:
-    """Refuse unknown columns, and suggest the nearest name."""
+    """Raise an error for unknown columns, and suggest the nearest name."""
     known = dict.fromkeys(columns)
     for name in wanted:
         if name not in known:

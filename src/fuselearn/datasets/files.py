@@ -1,4 +1,4 @@
-"""Read files whole or block by block: CSV and TSV in all their dialects, Parquet, ARFF, gzipped or not."""
+"""Read CSV, TSV, Parquet and ARFF files, whole or in blocks, gzipped or not."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ SEPARATORS = {".csv": None, ".tsv": "\t"}
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
 UNNAMED = "Unnamed: 0"
-"""Pandas' name for a first column without a name, as in a DataFrame written with its index."""
+"""The name that pandas gives to an unnamed first column, as in a DataFrame written with its index."""
 
 _MARKS = ",;\t|"
 
 BEFORE_PANDAS_3_1 = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
-"""Whether pandas is too old to parse floats exactly and to see all surplus cells on its own."""
+"""Whether pandas is too old to parse floats exactly and to report all surplus cells."""
 
 
 @dataclass(frozen=True)
@@ -179,12 +179,14 @@ def read_columns(path: Path, form: TextFormat) -> list[str]:
 
 
 def file_kind(path: Path) -> str:
-    """Return ".csv", ".tsv", ".arff" or ".parquet", or refuse the file."""
+    """Return ".csv", ".tsv", ".arff" or ".parquet", or raise an error."""
     suffixes = [suffix.lower() for suffix in find_file(path).suffixes]
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
     kind = {".pq": ".parquet"}.get(kind, kind)
     if kind not in (*SEPARATORS, ".arff", ".parquet"):
-        raise DatasetError(f"{path} has an unknown extension; .csv, .tsv, .arff (also with .gz) and .parquet are read.")
+        raise DatasetError(
+            f"{path} has an unknown extension; supported are .csv, .tsv, .arff (also with .gz) and .parquet."
+        )
     if kind == ".parquet":
         require("Reading a Parquet file", "pyarrow")
     return kind
@@ -192,7 +194,7 @@ def file_kind(path: Path) -> str:
 
 @contextmanager
 def open_table(path: Path, form: TextFormat, digest: Any = None) -> Iterator[Any]:
-    """Open a file, gzipped or not, and turn the errors of its reader into sentences."""
+    """Open a file, gzipped or not, and raise the errors of its reader with readable messages."""
     try:
         with open(path, "rb") as raw:
             if digest is not None:
@@ -216,12 +218,12 @@ def open_table(path: Path, form: TextFormat, digest: Any = None) -> Iterator[Any
 
 
 def exact_floats() -> dict[str, str]:
-    """Return the option with which pandas reads back exactly the floats that it wrote."""
+    """Return the option with which pandas restores floats exactly."""
     return {"float_precision": "round_trip"} if BEFORE_PANDAS_3_1 else {}  # later the default, and deprecated
 
 
 def find_separator(file: BinaryIO, form: TextFormat) -> str:
-    r"""Return the separator that splits the first two lines of a CSV file into the most, and equally many, cells.
+    r"""Return the separator that splits the first two lines of a CSV file into the largest equal number of cells.
 
     >>> find_separator(io.BytesIO(b'item;"price, net";kind\nnail;0,05;small\n'), TextFormat())
     ';'
@@ -259,7 +261,7 @@ def iter_lines(file: BinaryIO, separator: str, encoding: str, **options: Any) ->
 
 
 def read_names(file: BinaryIO, options: Mapping[str, Any], path: Path) -> list[str]:
-    """Read the column names in the first line of an open file; refuse missing and repeated names."""
+    """Read the column names in the first line of an open file. Missing and repeated names raise an error."""
     file.seek(0)
     # Two lines, since pandas would take surplus cells of the second one for an index.
     head = pd.read_csv(file, **{**options, "header": None, "nrows": 2, "dtype": str, "na_filter": False})
@@ -273,7 +275,7 @@ def read_names(file: BinaryIO, options: Mapping[str, Any], path: Path) -> list[s
 
 
 def read_delimited(file: BinaryIO, path: Path, form: TextFormat, separator: str | None, dtype: Any) -> pd.DataFrame:
-    """Read an open file whole; a column whose cells are all numbers is numeric, any other is text."""
+    """Read an open file; columns with only numbers are numeric, all others are text."""
     options = form.options(file, separator)
     names = read_names(file, options, path)
     if len(names) == 1:
@@ -286,7 +288,7 @@ def read_delimited(file: BinaryIO, path: Path, form: TextFormat, separator: str 
 
 
 def use_points(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
-    r"""Replace decimal commas in columns that stayed text because not all of their cells are numbers.
+    r"""Replace decimal commas in text columns, where not all cells are numbers.
 
     >>> use_points(pd.DataFrame({"size": ["1,5", "unknown", "2"]}), ",")["size"].tolist()
     ['1.5', 'unknown', '2']
@@ -299,22 +301,22 @@ def use_points(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
 
 
 class TableStream:
-    r"""The samples of a file, a block at a time.
+    r"""Iterate over the samples of a file in blocks.
 
     Parameters
     ----------
     path : str or path
         As for `fuselearn.datasets.read_table`. CSV, TSV and Parquet files are read in blocks, an ARFF file whole.
     numbers : sequence of str, default=()
-        The wanted columns of numbers. All wanted columns may stand in any order and among others.
+        Numeric columns to read. The file may have more columns, in any order.
     texts : sequence of str, default=()
-        Those of categories; their cells are read as text.
+        Categorical columns to read; their cells are read as text.
     others : sequence of str, default=()
-        Those of a kind that is not known: numbers where all cells of a block are, else text.
+        Columns of unknown kind to read: numeric if all cells of a block are numbers, otherwise text.
     index : sequence of str, default=()
-        Columns that go along with the samples, such as an identifier; they become the index of the blocks, as text.
+        Columns for the index of the blocks, such as an identifier; read as text.
     as_matrix : bool, default=False
-        Whether sparse arrays are wanted, if the samples of an ARFF file are sparse. Then all columns are numbers.
+        Whether to return sparse arrays if the samples of an ARFF file are sparse. All columns must then be numeric.
     block_rows : int, default=50_000
         Maximum number of samples in a block.
     form : TextFormat, optional
@@ -323,12 +325,12 @@ class TableStream:
     Attributes
     ----------
     ignored : list of str
-        Columns of the file that were not asked for.
+        Columns of the file that are not read.
 
     Raises
     ------
     DatasetError
-        If a wanted column is missing, or, while reading, if a cell of a column of numbers is none.
+        If a column is missing, or if a cell of a numeric column is not a number.
 
     Examples
     --------
@@ -370,10 +372,10 @@ class TableStream:
         self.ignored = [name for name in self.columns if name not in self.used]
 
     def __iter__(self) -> Generator[Any]:
-        """Yield the blocks, each with the wanted columns in the order in which they were asked for.
+        """Yield the blocks, with the columns in the given order.
 
-        Blocks are frames, or sparse arrays if those are wanted and the file has sparse samples. A file without samples
-        is one block without samples.
+        Blocks are DataFrames, or sparse arrays with ``as_matrix`` for a file with sparse samples. A file without
+        samples yields one empty block.
         """
         readers = {".parquet": self._parquet_blocks, ".arff": self._arff_blocks}
         n_blocks = 0
@@ -430,7 +432,7 @@ class TableStream:
                 raise pd.errors.ParserError(f"Expected {len(self.columns)} fields in line {number}, saw {len(cells)}")
 
     def _name_culprit(self, file: Any) -> DatasetError:
-        """Name the first cell that is no number in a column of numbers."""
+        """Name the first cell of a numeric column that is not a number."""
         for block in self._read_csv(file, dict.fromkeys(self.columns, "str")):
             for name in self.numbers:
                 cells = block[name].dropna()
@@ -438,12 +440,12 @@ class TableStream:
                 if len(bad):
                     line, cell = bad.index[0] + 2, bad.iloc[0]
                     hint = " Is the comma the decimal mark?" if "," in cell and self.form.decimal == "." else ""
-                    problem = f"column {name!r} holds {cell!r} in line {line}, where the model expects a number."
+                    problem = f"column {name!r} contains {cell!r} in line {line}, where the model expects a number."
                     return DatasetError(f"{self.path}: {problem}{hint}")
         return DatasetError(f"{self.path}: a cell cannot be read as a number.")
 
     def _arrange(self, block: pd.DataFrame) -> pd.DataFrame:
-        """Put the columns into order, and name the samples."""
+        """Order the columns and set the index."""
         if self.index:
             block = block.set_index(self.index, drop=False)
         return block[self.names]
@@ -454,5 +456,7 @@ class TableStream:
             try:
                 block[name] = block[name].astype("float64")
             except (TypeError, ValueError) as error:
-                raise DatasetError(f"{self.path}: column {name!r} holds a cell that is no number: {error}.") from error
+                raise DatasetError(
+                    f"{self.path}: column {name!r} contains a cell that is not a number: {error}."
+                ) from error
         return block

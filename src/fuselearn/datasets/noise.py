@@ -1,8 +1,7 @@
-"""Add label noise: change an exact number of classes or labels.
+"""Label noise: change an exact number of classes or labels.
 
-Experiments on noisy labels need the same noise for every method and a known amount of it. So the
-number of changed labels is not itself random: it is the fraction of the samples, rounded to the
-nearest integer, halves to the even one.
+Experiments with label noise need the same, known amount of noise for every method. So the number of changed labels is
+not random: it is ``round(n * fraction)``.
 """
 
 from __future__ import annotations
@@ -42,46 +41,43 @@ def corrupt_labels(
 ) -> Labels:
     """Change the class of a fraction of the samples, or flip a fraction of the labels.
 
-    Exactly ``round(n * fraction)`` samples are chosen (halves round to the even number), and each
-    of them gets a class other than its own.
+    Exactly ``round(n * fraction)`` samples are chosen (halves are rounded to even), and each gets a different class.
 
     Parameters
     ----------
     y : list, tuple, array, Series or DataFrame
-        One class per sample; or a 2-D table of 0 and 1 with one column per label, in which that
-        fraction of the entries is flipped. It is not modified.
+        One class per sample, or a multi-label indicator matrix, in which the fraction of the entries is flipped. It is
+        not modified.
     fraction : float
         Between 0 and 1.
     kind : str, default="uniform"
-        Which samples change, and to which class. A multi-label `y` supports ``"uniform"``, which flips any entries, and
-        ``"forgotten"`` only.
+        The kind of noise: which samples change, and to which class. A multi-label `y` supports only ``"uniform"``,
+        which flips random entries, and ``"forgotten"``.
 
-        - ``"uniform"``: any samples, to any other class present, all equally likely.
-        - ``"pair"``: any samples, to the next class in sorted order, the first one after the last.
-          (A pandas categorical has the order of its categories.)
-        - ``"class-conditional"``: by `transition`.
-        - ``"boundary"``: the samples nearest to the border of their class: those with the largest
-          ratio of the distance to the nearest sample of their own class to the distance to the
-          nearest one of another class, whose class they get [2]_. Only ties are random.
-        - ``"neighbour"``: any samples, to the class of the nearest sample of another class [3]_.
-        - ``"feature-dependent"``: a sample x of class c with a probability proportional to
-          sigmoid(2 x.w_cc), to class j with a probability proportional to exp(2 x.w_cj), where
-          the directions w are drawn from a normal distribution, and all x.w are scaled to mean 0
-          and variance 1 over the samples: sigmoid noise [4]_ with part-dependent classes [5]_.
-        - ``"forgotten"``: of a multi-label `y`, that fraction of the ones becomes 0, and no 0 changes: people who label
-          samples forget labels more often than they invent them.
+        - ``"uniform"``: random samples change to another class, all equally likely.
+        - ``"pair"``: random samples change to the next class in sorted order; the last class changes to the first. (A
+          pandas categorical has the order of its categories.)
+        - ``"class-conditional"``: random samples change by the probabilities in `transition`.
+        - ``"boundary"``: the samples nearest to the boundary of their class change to the class on the other side [2]_.
+          They have the largest ratio of the distance to the nearest sample of their own class to the distance to the
+          nearest sample of another class. Only ties are random.
+        - ``"neighbour"``: random samples change to the class of the nearest sample of another class [3]_.
+        - ``"feature-dependent"``: a sample x of class c changes with a probability proportional to sigmoid(2 x.w_cc),
+          to class j with a probability proportional to exp(2 x.w_cj), where the directions w are drawn from a normal
+          distribution, and all x.w are scaled to mean 0 and variance 1 over the samples: sigmoid noise [4]_ with
+          part-dependent classes [5]_.
+        - ``"forgotten"``: the fraction of the ones of a multi-label `y` becomes 0, and no 0 changes. Annotators forget
+          labels more often than they add wrong ones.
     X : {array-like, DataFrame} of shape (n_samples, n_features), optional
-        The features, which the last three kinds need and the others ignore. Numbers are scaled to
-        mean 0 and variance 1; two categories are as far apart as one standard deviation; missing
-        numbers count as the mean.
+        The features, required for ``"boundary"``, ``"neighbour"`` and ``"feature-dependent"``, ignored otherwise.
+        Numbers are scaled to mean 0 and variance 1; two different categories have a distance of one standard deviation;
+        missing numbers are replaced by the mean.
     transition : array of shape (n_classes, n_classes), optional
-        For ``"class-conditional"``: row c holds the probabilities with which class c is observed
-        as each class, in the order of ``"pair"``; rows sum to 1. A sample of class c is drawn with a
-        probability proportional to 1 - transition[c, c], and its new class follows the rest of
-        that row of the matrix. None draws each row of the matrix from the flat Dirichlet
-        distribution, with `random_state`.
+        For ``"class-conditional"``: row c contains the probabilities that class c is observed as each class, in sorted
+        order; rows sum to 1. A sample of class c is drawn with a probability proportional to 1 - transition[c, c], and
+        its new class by the rest of that row. None draws each row from the uniform Dirichlet distribution.
     random_state : int, Generator, RandomState or None
-        Pass an int for reproducible noise, whatever the container of `y`.
+        Pass an int for reproducible noise.
 
     Returns
     -------
@@ -91,11 +87,11 @@ def corrupt_labels(
     Warns
     -----
     UserWarning
-        If no sample has the label of some class any more.
+        If a class has no sample left.
 
     References
     ----------
-    The R package noisemodel, J. A. Saez (2022), Mathematics 10(20), 3736, has the same kinds of noise and others.
+    The R package noisemodel, J. A. Saez (2022), Mathematics 10(20), 3736, provides these and more kinds of noise.
 
     .. [1] A. Pakrashi and B. Mac Namee (2019). Kalman Filter-based Heuristic Ensemble (KFHE).
        Information Sciences 485, section on noise: ``"uniform"``.
@@ -120,7 +116,7 @@ def corrupt_labels(
     >>> corrupt_labels([[0, 1], [1, 1]], 1.0, kind="forgotten")
     [[0, 0], [0, 0]]
 
-    The third of five samples on a line is the nearest to the other class:
+    The third of five samples on a line is nearest to the other class:
 
     >>> corrupt_labels(["ant", "ant", "ant", "bee", "bee"], 0.2, kind="boundary", X=[[0], [1], [4], [6], [7]])
     ['ant', 'ant', 'bee', 'bee', 'bee']
@@ -144,16 +140,18 @@ def corrupt_labels(
         raise ValueError(f"y must have one or two dimensions, not {n_dimensions}.")
     if n_dimensions == 2:
         if kind not in LABEL_KINDS:
-            raise ValueError(f"kind={kind!r} needs one class per sample; use 'uniform' or 'forgotten' for labels.")
+            raise ValueError(
+                f"kind={kind!r} needs one class per sample; use 'uniform' or 'forgotten' for multi-label y."
+            )
         return _flip_cells(y, fraction, rng, only_ones=kind == "forgotten")
     if kind == "forgotten":
-        raise ValueError("kind='forgotten' needs a multi-label y: a 2-D table of 0 and 1, one column per label.")
+        raise ValueError("kind='forgotten' needs a multi-label y: an indicator matrix, with one column per label.")
     values, classes, codes = _encode(y)
     count = round(len(codes) * fraction)
     if count == 0:
         return _like(y, values)
     if len(classes) < 2:
-        raise ValueError(f"y holds the single class {show(classes[0])}; there is no other to change to.")
+        raise ValueError(f"y has the single class {show(classes[0])}; at least two classes are needed.")
     if kind in FEATURE_KINDS:
         features = scale_features(X)
         if len(features) != len(codes):
@@ -170,7 +168,7 @@ def corrupt_labels(
     counts = np.bincount(codes, minlength=len(classes))
     if not counts.all():
         names = ", ".join(map(repr, classes[counts == 0].tolist()))
-        warnings.warn(f"No sample is labelled with these classes any more: {names}.", stacklevel=2)
+        warnings.warn(f"These classes have no sample left: {names}.", stacklevel=2)
     return _like(y, values)
 
 
@@ -205,7 +203,7 @@ def _like(y: Any, values: np.ndarray) -> Any:
 def _flip_cells(y: Any, fraction: float, rng: np.random.Generator, *, only_ones: bool) -> Any:
     cells = np.array(y)
     if cells.dtype.kind not in "biufO" or not np.isin(cells, (0, 1)).all():
-        raise ValueError("A 2-D y must hold only 0 and 1, one column per label.")
+        raise ValueError("A 2-D y must be an indicator matrix: only 0 and 1, one column per label.")
     candidates = np.flatnonzero(cells) if only_ones else np.arange(cells.size)
     picked = rng.choice(candidates, round(len(candidates) * fraction), replace=False)
     rows, columns = np.unravel_index(picked, cells.shape)
@@ -219,7 +217,9 @@ def _draw_conditional(codes: Codes, count: int, matrix: Floats, rng: np.random.G
     chance = leaving.sum(axis=1)[codes]
     n_leaving = np.count_nonzero(chance)
     if n_leaving < count:
-        raise ValueError(f"{count} samples should change, but transition lets only {n_leaving} leave their class.")
+        raise ValueError(
+            f"{count} samples should change, but transition allows only {n_leaving} to change their class."
+        )
     rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
     return rows, _draw_classes(leaving[codes[rows]], rng)
 
@@ -232,7 +232,7 @@ def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np
         expected = f"({n_classes}, {n_classes}) for the {n_classes} classes in y"
         raise ValueError(f"transition must have shape {expected}, not {matrix.shape}.")
     if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
-        raise ValueError("transition must hold probabilities; negative entries are not allowed.")
+        raise ValueError("transition must contain probabilities; negative entries are not allowed.")
     if not np.allclose(matrix.sum(axis=1), 1.0):
         worst = int(np.argmax(np.abs(matrix.sum(axis=1) - 1.0)))
         raise ValueError(f"Each row of transition must sum to 1; row {worst} sums to {matrix[worst].sum():g}.")
@@ -240,7 +240,7 @@ def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np
 
 
 def _draw_boundary(features: Floats, codes: Codes, count: int, rng: np.random.Generator) -> Changes:
-    """Change the samples nearest to the border of their class into the class on the other side."""
+    """Change the samples nearest to the boundary of their class to the class on the other side."""
     inside, _ = _find_nearest(features, codes, same=True)
     outside, enemy = _find_nearest(features, codes, same=False)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -252,14 +252,14 @@ def _draw_boundary(features: Floats, codes: Codes, count: int, rng: np.random.Ge
 
 
 def _draw_neighbor(features: Floats, codes: Codes, count: int, rng: np.random.Generator) -> Changes:
-    """Change samples drawn at random into the class of the nearest sample of another class."""
+    """Change randomly drawn samples to the class of the nearest sample of another class."""
     rows = rng.choice(len(codes), count, replace=False)
     _, enemy = _find_nearest(features, codes, same=False)
     return rows, codes[enemy[rows]]
 
 
 def _draw_dependent(features: Floats, codes: Codes, count: int, rng: np.random.Generator) -> Changes:
-    """Change samples far along a random direction of their class, into classes chosen by other random directions."""
+    """Change samples far along a random direction of their class, to classes drawn by other random directions."""
     n_classes = int(codes.max()) + 1
     scores = np.empty((len(codes), n_classes))
     for c in range(n_classes):
@@ -289,7 +289,7 @@ def _find_nearest(features: Floats, codes: Codes, *, same: bool) -> tuple[Floats
     distances : array of shape (n_samples,)
         Infinite if there is none.
     nearest : int array of shape (n_samples,)
-        Its number; the sample's own if there is none.
+        Index of that sample; the sample's own index if there is none.
     """
     distances, nearest = np.full(len(codes), np.inf), np.arange(len(codes))
     for c in np.unique(codes):
@@ -305,10 +305,10 @@ def _find_nearest(features: Floats, codes: Codes, *, same: bool) -> tuple[Floats
 
 
 def scale_features(X: Any) -> Floats:
-    """Scale numbers to mean 0 and variance 1, and turn categories into columns of 0 and 1.
+    """Scale numbers to mean 0 and variance 1, and one-hot encode categories.
 
-    Two samples of different categories have a distance of 1 in that feature. A missing number becomes the mean, and a
-    missing category belongs to none.
+    Samples of different categories have a distance of 1 in that feature. A missing number becomes the mean, and a
+    missing category is all zeros.
 
     Parameters
     ----------
@@ -326,16 +326,16 @@ def scale_features(X: Any) -> Floats:
            [ 0.]])
     """
     if sparse.issparse(X):
-        raise ValueError("X is a sparse matrix, in which distances are not measured; pass X.toarray().")
+        raise ValueError("X is a sparse matrix, which is not supported here; pass X.toarray().")
     table = read_table("X", X)
     coder = TableCoder()
     if as_frame(table) is None:
         try:
             coded = coder.fit_transform(np.asarray(table, dtype=np.float64))
         except (TypeError, ValueError) as error:
-            raise ValueError(f"X must be an array of numbers, or a DataFrame, which may have text: {error}.") from error
+            raise ValueError(f"X must be a numeric array, or a DataFrame, which may contain text: {error}.") from error
         if np.isinf(coded).any():
-            raise ValueError("X has infinite values; expected numbers, or NaN for missing ones.")
+            raise ValueError("X has infinite values; expected finite numbers, or NaN for missing values.")
     else:
         coded = coder.fit_transform(table)
     parts = coder.one_hot(coded)

@@ -1,16 +1,16 @@
-"""The datasets of the two papers, those bundled with scikit-learn, and those in data packages; their OpenML copies.
+"""The datasets of the two papers, of scikit-learn and of data packages, and their OpenML copies.
 
-The entries are in ``registry.toml``. The sizes are those of the datasets that `load_dataset` returns. Where they differ
-from the sizes printed in the paper, `difference` says how and why. Paper ``"kfhe"`` is Pakrashi and Mac Namee (2019),
-*Kalman Filter-based Heuristic Ensemble*; ``"kfhe-homer"`` is their multi-label sequel.
+The entries are in ``registry.toml``, with the sizes of the datasets that `load_dataset` returns. If a size differs from
+the paper, `difference` explains why. Paper ``"kfhe"`` is Pakrashi and Mac Namee (2019), *Kalman Filter-based Heuristic
+Ensemble*; ``"kfhe-homer"`` is their multi-label sequel.
 
-The packages' tables heart, penbased, satimage, segment, splice, vehicle and vowel are left out on purpose, together
-with those derived from them, so that no development uses them and they remain unseen for evaluations. So is cleveland,
-whose patients are those of heart.
+The packages' tables heart, penbased, satimage, segment, splice, vehicle and vowel, and tables derived from them, are
+deliberately not listed, so that they remain held out for evaluations. Neither is cleveland, with the same patients as
+heart.
 
-OpenML's copies are tables as their donors left them: row names among the features, numbers declared as nominal, labels
-written TRUE and FALSE. `fetch` downloads them with scikit-learn's `fetch_openml` and undoes that, dataset by dataset;
-whether the result is what the registry expects is checked by the caller.
+OpenML's copies have row names among the features, numbers declared as nominal, and labels written TRUE and FALSE.
+`fetch` downloads them with scikit-learn's `fetch_openml` and corrects this for each dataset; the caller compares the
+result with the registry.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DatasetInfo:
     name : str
         The name for `load_dataset`.
     rows, features, classes : int
-        Number of samples, of features, and of classes or labels; 0 if they are not known.
+        Number of samples, of features, and of classes or labels; 0 if unknown.
     description : str
         Its topic and origin.
     task : {"multiclass", "multilabel"}
@@ -51,26 +51,25 @@ class DatasetInfo:
     paper : {"kfhe", "kfhe-homer"} or None
         The paper whose experiments use it.
     difference : str
-        How the data differs from what the paper prints, or how the paper's was inferred.
+        How the data differ from the paper's description, or how they were inferred.
     openml : int or None
-        The number on OpenML of the copy to download; None if no copy is known.
+        The OpenML ID of the copy to download; None if no copy is known.
     no_openml : str
-        Why there is none, as the end of a sentence.
+        Why there is no copy, as the end of a sentence.
     bundled : bool
-        Whether scikit-learn ships it.
+        Whether the dataset is part of scikit-learn.
     file : str
-        The stem of its file in a data folder, where that is not the name.
+        The stem of its file in a data folder, if it differs from the name.
     positives : int or None
-        Multi-label: total number of ones in the labels. It distinguishes datasets of the same
-        size with different labels.
+        Multi-label: total number of ones in the labels, which distinguishes datasets of the same size.
     unavailable : str
-        Why it cannot be loaded, if so.
+        Why the dataset cannot be loaded, if so.
     packaged : str or None
-        The name under which a data package is imported, and the path of the file in it.
+        The import name of a data package, and the path of the file in it.
     target : int
         Position of the column with the classes in that file.
     identifiers : sequence of int
-        Positions of columns in that file that only identify a sample, and are dropped.
+        Positions of identifier columns in that file, which are dropped.
 
     Examples
     --------
@@ -168,7 +167,7 @@ def _as_numbers(column: pd.Series) -> pd.Series:
 
 
 def swap_target_of_flags(X: pd.DataFrame, y: pd.Series) -> Pair:
-    """Make the corner's color the target, as in the paper, and religion a feature, unless that is done already."""
+    """Make the color of the corner the target, as in the paper, and religion a feature, unless already done."""
     if "botright" not in X:
         return X, y
     X = X.assign(religion=y.astype("category"))

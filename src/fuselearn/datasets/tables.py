@@ -1,4 +1,4 @@
-"""Read the user's own table: which columns hold its target, classes or labels of 0 and 1, and which its features.
+"""Read a table from a file, and separate its target (classes or labels) from its features.
 
 `where` and `path` name the table in error messages.
 """
@@ -33,7 +33,7 @@ Table = FrameTable | ArffTable
 
 _LABEL_WORDS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 _PART = re.compile(r"[-_. ].*?(train|test|tra|tst|fold).*", re.IGNORECASE)
-"""What follows the name of a dataset in the name of one of its parts."""
+"""The suffix of a part of a dataset in a file name."""
 
 
 def read_table(
@@ -52,8 +52,8 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A ``.csv``, ``.tsv``, ``.parquet`` or ``.arff`` file; CSV, TSV and ARFF also gzipped
-        (``.gz``). The first line of a CSV file holds the names of the columns.
+        A ``.csv``, ``.tsv``, ``.parquet`` or ``.arff`` file; CSV, TSV and ARFF also gzipped (``.gz``). The first line
+        of a CSV file contains the column names.
     target : str, optional
         The column with the classes.
     labels : optional
@@ -61,18 +61,16 @@ def read_table(
         for the last n, as in MEKA; a list of names, or text with names separated by commas; a common prefix with a
         star, which is removed, such as ``"label_*"``; Mulan's XML file (a path that ends with ``.xml``).
     sep : str, optional
-        Separator of a CSV file. By default the comma, semicolon, tab or bar that splits the first lines into the most
-        cells, and a tab for TSV.
+        Separator of a CSV file. By default it is detected among comma, semicolon, tab and bar; for TSV it is a tab.
     missing : sequence of str
-        The cells of a CSV file that are read as missing. "None" is not among them by default,
-        since it is often the name of a category.
+        Cells of a CSV file to read as missing. "None" is not included by default, since it is often a category.
     encoding : str, default="utf-8"
         Encoding of CSV and ARFF files.
     decimal : str, default="."
         The decimal mark in CSV files.
     cleaner : TableCleaner, optional
-        Transformer for the features, which is fitted. By default, numeric columns stay numbers and all others become
-        categories. Columns whose names start with ``label:`` are features only if the cleaner names them.
+        Transformer to fit on the features. By default, numeric columns remain numbers and all others become categories.
+        Columns with names that start with ``label:`` are features only if the cleaner names them.
 
     Returns
     -------
@@ -82,10 +80,9 @@ def read_table(
 
     Notes
     -----
-    Without `target` and `labels`, the file itself must define the target. The first of these is used: MEKA's ``-C n``
-    in the relation of an ARFF file; Mulan's XML file next to the ARFF file, with the same stem, or with that of the
-    dataset whose part it is (``emotions.xml`` for ``emotions-train.arff``); columns whose names start with ``label:``;
-    a column ``class``.
+    Without `target` and `labels`, the target is the first that exists of: MEKA's ``-C n`` in the relation of an ARFF
+    file; Mulan's XML file next to the ARFF file, with the same stem, or with that of the dataset whose part it is
+    (``emotions.xml`` for ``emotions-train.arff``); columns whose names start with ``label:``; a column ``class``.
 
     Examples
     --------
@@ -134,7 +131,7 @@ def is_sparse(table: Table, names: Sequence[str]) -> bool:
 
 
 class TargetColumns(NamedTuple):
-    """The columns that hold the target, and the names of the labels; None if there is a column of classes."""
+    """The target columns, and the names of the labels; None if there is a column of classes."""
 
     columns: list[str]
     labels: list[str] | None = None
@@ -152,7 +149,7 @@ class TargetColumns(NamedTuple):
 
 
 def find_target(table: Table, target: str | None, labels: Labels | None) -> TargetColumns | None:
-    """Return where the target of a table is, as `read_table` defines it; None if neither arguments nor file say so."""
+    """Return the target columns of a table, as defined in `read_table`, or None without a definition."""
     if target is not None:
         if labels is not None:
             raise DatasetError("Pass either target (one class per sample) or labels, not both.")
@@ -191,22 +188,22 @@ def choose_label_columns(columns: Sequence[str], labels: Labels, path: Path) -> 
         return _starting_with(labels.removesuffix("*"), columns, path)
     if labels.strip().lstrip("+-").isdecimal():
         raise DatasetError(
-            f"labels={labels!r} is text, and {path} has no column of that name; pass a number for the first columns "
-            "(6) or the last ones (-6), as MEKA does, or the names of the label columns."
+            f"{path} has no column labels={labels!r}. Pass the names of the label columns, or a number for the "
+            f"first columns (6) or the last columns (-6), as in MEKA."
         )
     return _listed([name.strip() for name in labels.split(",") if name.strip()], columns, "labels", path)
 
 
 def is_label_file(labels: Labels | None) -> bool:
-    """Return whether an argument is the name of Mulan's XML file."""
+    """Return whether an argument names Mulan's XML file."""
     return isinstance(labels, os.PathLike) or (isinstance(labels, str) and labels.lower().endswith(".xml"))
 
 
 def mulan_file(path: Path) -> Path:
-    """Return the path of the label file of an ARFF file, which may be shared by its parts.
+    """Return the path of the label file of an ARFF file; the parts of a dataset may share one.
 
-    The file of ``emotions.arff`` is ``emotions.xml``; so is that of ``emotions-train.arff`` and of
-    ``emotions-5-1tst.arff``, unless they have one of their own.
+    The label file of ``emotions.arff`` is ``emotions.xml``. It is also used for ``emotions-train.arff`` and
+    ``emotions-5-1tst.arff``, unless they have their own.
     """
     stem = path.with_suffix("") if path.suffix == ".gz" else path
     if stem.suffix.lower() != ".arff":
@@ -225,7 +222,7 @@ def mulan_file(path: Path) -> Path:
 def _at_end(columns: list[str], count: int, path: Path) -> TargetColumns:
     """Return the first columns, or the last ones if the number is negative, as MEKA does."""
     if not 0 < abs(count) < len(columns):
-        raise DatasetError(f"{path} has {len(columns)} columns, of which {abs(count)} cannot be labels.")
+        raise DatasetError(f"{path} has {len(columns)} columns; {abs(count)} of them cannot be labels.")
     found = columns[:count] if count > 0 else columns[count:]
     other = "last" if count > 0 else "first"
     return TargetColumns(found, found, f" ({-count} takes the {other} {abs(count)} columns instead.)")
@@ -236,7 +233,7 @@ def _starting_with(prefix: str, columns: list[str], path: Path) -> TargetColumns
     if not found:
         raise DatasetError(f"No column of {path} starts with {prefix!r}. The columns are {name_columns(columns)}.")
     if len(found) == len(columns):
-        raise DatasetError(f"All columns of {path} start with {prefix!r}; none would be left as a feature.")
+        raise DatasetError(f"All columns of {path} start with {prefix!r}; no feature is left.")
     # A label that has no name but the prefix keeps it.
     return TargetColumns(found, found if prefix in found else [name.removeprefix(prefix) for name in found])
 
@@ -249,28 +246,29 @@ def _listed(names: list[str], columns: list[str], source: str, path: Path) -> Ta
         twice = next(name for name in names if names.count(name) > 1)
         raise DatasetError(f"{source} names the label {twice!r} twice.")
     if len(names) == len(columns):
-        raise DatasetError(f"{source} names all {len(columns)} columns of {path}; none is left as a feature.")
+        raise DatasetError(f"{source} names all {len(columns)} columns of {path}; no feature is left.")
     return TargetColumns(names, names)
 
 
 def class_names(column: pd.Series, where: str) -> pd.Series:
-    """Validate a column of classes: no missing values, no measurements."""
+    """Validate a column of classes: no missing values, no fractional numbers."""
     _refuse_missing(column, where, "target")
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.astype(column.cat.categories.dtype)
     if pd.api.types.is_float_dtype(column.dtype):
         if not np.equal(np.mod(column.to_numpy(dtype=float), 1), 0).all():
-            said = f"The target column {column.name!r} of {where} holds fractional numbers"
+            said = f"The target column {column.name!r} of {where} contains fractional numbers"
             raise DatasetError(f"{said}, which are measurements and not classes; choose a column of classes.")
         return column.astype("int64")
     return column.copy()
 
 
 def doubt_classes(classes: pd.Series) -> str | None:
-    """Return why the values of a target look like measurements or free text rather than classes, or None.
+    """Return why the values of a target look like measurements or free text instead of classes, or None.
 
-    Numbers are doubted if there are more than 50 different ones, or fewer than five samples of each on average; text if
-    there are fewer than two. Up to ten classes are never doubted.
+    Numbers with more than 50 distinct values, or with fewer than five samples per value on average, look like
+    measurements; text with fewer than two samples per value looks like free text. Up to ten classes are always
+    accepted.
 
     >>> doubt_classes(pd.Series(range(30)))
     'has 30 different numbers in 30 samples, which look like measurements'
@@ -288,7 +286,7 @@ def doubt_classes(classes: pd.Series) -> str | None:
 
 
 def code_labels(frame: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Encode label columns as 0 and 1; true/false and yes/no are accepted."""
+    """Encode label columns as 0 and 1, also from true/false and yes/no."""
     coded = {name: _code_label(frame[name], where) for name in frame.columns}
     return pd.DataFrame(coded, index=frame.index, columns=frame.columns)
 
@@ -298,7 +296,7 @@ def _code_label(column: pd.Series, where: str) -> Any:
     codes = {value: _LABEL_WORDS.get(str(value).strip().lower()) for value in column.unique()}
     for value, code in codes.items():
         if code is None:
-            said = f"The label column {column.name!r} of {where} holds {str(value)!r}"
+            said = f"The label column {column.name!r} of {where} contains {str(value)!r}"
             raise DatasetError(f"{said}; a label must be 0 or 1, false or true, no or yes.")
     return column.map(codes).to_numpy(dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""Measure the bias and variance of any scikit-learn model by training it on many samples."""
+"""Estimate the bias and variance of any scikit-learn model by training it on many samples."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ class BiasVariance:
     ``noise_effect + bias + variance_effect`` is ``expected_error``. For squared loss, the effects are the noise and the
     variance themselves, and ``bias`` is squared. For zero-one loss they are the contributions of noise and variance to
     the error: ``variance_effect`` is ``unbiased_variance - biased_variance``, the harm of variance where the main
-    prediction is right, minus its benefit where it is wrong.
+    prediction is correct, minus its benefit where it is wrong.
 
-    The estimate of each sample's squared bias is unbiased, so it is negative by chance for some samples. A negative
-    mean is set to 0; all spread around the truth is then variance.
+    The estimate of the squared bias of a sample is unbiased, so it may be negative. A negative mean is set to 0.
 
     Attributes
     ----------
@@ -173,12 +172,12 @@ def bias_variance(
     n_rounds : int, default=100
         Number of training sets.
     sampling : "bootstrap" or callable, default="bootstrap"
-        ``"bootstrap"`` draws as many samples as there are, with replacement. This approximates fresh data, but a model
-        learns less from repeated samples than from as many distinct ones. A callable takes a NumPy generator and
-        returns a fresh sample (X, y).
+        ``"bootstrap"`` draws n_samples samples with replacement. This approximates fresh data, but a model learns less
+        from repeated samples than from distinct samples. A callable takes a NumPy generator and returns a fresh sample
+        (X, y).
     X_test, y_test : optional
-        Test data. By default ``X`` and ``y``; with the bootstrap, each sample is then predicted only by the models that
-        have not seen it.
+        Test data. By default ``X`` and ``y``; with the bootstrap, each sample is then predicted only by models that
+        were not trained on it.
     y_true : array, optional
         The targets of the test samples without noise; for zero-one loss, the most likely class of each. Without it, the
         noise in the data counts as bias.
@@ -243,7 +242,7 @@ def bias_variance(
     predictions, decompose = _prepare(rounds, observed, truth, loss)
     rows = decompose(predictions)
     if rows["error"].isna().all():
-        raise ValueError(f"n_rounds={n_rounds} is too small: no sample was left out of two bootstrap samples.")
+        raise ValueError(f"n_rounds={n_rounds} is too small: no sample is out of bag in two rounds.")
     groups = np.array_split(np.arange(n_rounds), min(n_rounds, MOST_GROUPS))
     errors = standard_errors(rows, [decompose(np.delete(predictions, group, axis=0)) for group in groups])
     return _summarize(rows, loss, n_rounds, y_true is not None, errors)
@@ -252,7 +251,7 @@ def bias_variance(
 def compare_bias_variance(
     models: Iterable[tuple[Any, BaseEstimator]], X: Any, y: Any, *, label: str = "model", **settings: Any
 ) -> pd.DataFrame:
-    """Measure the bias and variance of several models on the same samples.
+    """Estimate the bias and variance of several models on the same samples.
 
     Parameters
     ----------
@@ -260,9 +259,9 @@ def compare_bias_variance(
     X, y
         As for :func:`bias_variance`.
     label : str, default="model"
-        Title of the names or numbers.
+        Title of the model names or numbers.
     **settings
-        Passed on to :func:`bias_variance`. All models get the same samples, whether or not ``random_state`` is set.
+        Passed to :func:`bias_variance`. All models use the same samples, even if ``random_state`` is None.
 
     Returns
     -------
@@ -287,7 +286,7 @@ def compare_bias_variance(
     """
     models = list(models)
     if not models or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in models):
-        raise ValueError("models must be a list of pairs (name or number, estimator), and not empty.")
+        raise ValueError("models must be a non-empty list of pairs (name or number, estimator).")
     names = [name for name, _ in models]
     if len(set(names)) < len(names):
         raise ValueError(f"models must have distinct names, not {names}.")
@@ -389,4 +388,4 @@ def _read_target(name: str, y: Any, n_samples: int, loss: str) -> npt.NDArray[An
     try:
         return y.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers for squared loss; set loss='zero_one' for classes.") from error
+        raise ValueError(f"{name} must be numeric for squared loss; set loss='zero_one' for classes.") from error

@@ -1,4 +1,4 @@
-"""A classifier that audits its training labels first, and learns less, or nothing, from those in doubt."""
+"""A classifier that audits its training labels, and drops or down-weights suspects."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def _has(method: str) -> Any:
 
 
 class CleanedClassifier(ClassifierMixin, BaseEstimator):
-    """Any classifier, fitted to the samples whose labels an audit trusts.
+    """Any classifier, fitted to the samples with labels that an audit trusts.
 
-    The labels are audited as by :func:`~fuselearn.diagnosis.audit_labels`: models that were not trained on a sample
-    give its label a probability, and the n least likely labels are suspects, n being the estimated number of wrong
-    ones. The classifier is then fitted without the clear cases, or with little weight on all suspects. That helps most
-    where a classifier memorizes wrong labels, as boosting does. Where all labels are correct it costs a little, since
-    an audit also doubts some samples that are only hard to classify.
+    The labels are audited as in :func:`~fuselearn.diagnosis.audit_labels`: models that were not trained on a sample
+    estimate the probability of its label, and the n least likely labels are suspects, with n the estimated number of
+    wrong labels. The classifier is then fitted without clear suspects, or with small weights for all suspects. This
+    helps most for classifiers that memorize wrong labels, such as boosting. If all labels are correct, accuracy
+    decreases slightly, since some suspects are only hard to classify.
 
     .. versionadded:: 0.2
 
@@ -45,18 +45,18 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     estimator : classifier or None, default=None
         The classifier to fit. None means a :class:`~fuselearn.FusedClassifier`.
     action : {"drop", "reweight"}, default="drop"
-        ``"drop"``: suspects for which another label is more likely, by a probability of at least 0.5, are left out; a
-        class keeps at least the sample that is trusted most. ``"reweight"``: suspects get the probability of their
-        label as their weight, where other samples have 1; the better choice for boosting. The estimator must take
+        ``"drop"`` removes suspects for which another label is more likely, with a probability of at least 0.5; each
+        class keeps at least its most trusted sample. ``"reweight"`` sets the weight of a suspect to the probability of
+        its label, and other weights to 1. It is the better choice for boosting. The estimator must support
         ``sample_weight``.
     auditor : classifier or None, default=None
-        Judge of the labels, any classifier with ``predict_proba``; None means the one of `audit_labels`.
+        The classifier of the audit, any classifier with ``predict_proba``; None means the default of `audit_labels`.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out in the audit, as for `audit_labels`.
+        Cross-validation of the audit, as in `audit_labels`.
     random_state : int, RandomState or None, default=None
-        Seed for the audit, and for those random states of the estimator that are None.
+        Seed of the audit, and of the random states of the estimator that are None.
     n_jobs : int or None, default=None
-        Models of the audit trained at the same time. Results do not depend on it.
+        Number of models of the audit trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         Fitted to the cleaned samples.
     classes_ : array of shape (n_classes,)
     is_suspect_ : bool array of shape (n_samples,)
-        Samples whose labels are doubted.
+        Samples with suspect labels.
     sample_weight_ : array of shape (n_samples,)
-        Weight of each sample: 1, less for a suspect, and 0 for one that is left out.
+        Weight of each sample: 1, less for a suspect, and 0 for a dropped sample.
     label_probability_ : array of shape (n_samples,)
-        Probability of the given label; NaN for a sample that could not be judged, the only one of its class.
+        Probability of the given label; NaN for the only sample of a class.
     suggested_ : array of shape (n_samples,)
         The most likely other label.
     noise_rate_ : float
@@ -77,11 +77,11 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         Estimated probability that a class (row) is labeled as each class (column).
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
-        If fitted on a DataFrame whose column names are text.
+        Names of the features, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
-    fuselearn.diagnosis.audit_labels : The audit alone, to look at the suspects.
+    fuselearn.diagnosis.audit_labels : The audit alone, to inspect the suspects.
     fuselearn.FusedClassifier : Learns from all samples and tolerates wrong labels.
 
     References
@@ -122,7 +122,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: it takes what the estimator and the auditor take, with one class per sample."""
+        """Return scikit-learn's tags: those that the estimator and the auditor share."""
         tags = super().__sklearn_tags__()
         inner = [get_tags(one) for one in (self._base_estimator(), self.auditor) if isinstance(one, BaseEstimator)]
         tags.input_tags.allow_nan = all(one.input_tags.allow_nan for one in inner)
@@ -132,12 +132,12 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
 
     @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Audit the labels, and fit the estimator to the samples that are trusted.
+        """Audit the labels, and fit the estimator to the trusted samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Any table that the estimator and the auditor take.
+            Training samples, as accepted by the estimator and the auditor.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Sample weights of the estimator; the audit does not use them.
@@ -206,7 +206,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
 
     @available_if(_has("decision_function"))
     def decision_function(self, X: Any) -> Scores:
-        """Compute the scores by which the estimator decides.
+        """Compute the decision function of the estimator.
 
         Parameters
         ----------
@@ -232,9 +232,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
             raise TypeError(f"auditor must be a classifier with predict_proba, or None, not {show(auditor)}.")
         if (self.action == "reweight" or sample_weight is not None) and not has_fit_parameter(base, "sample_weight"):
             cause = "action='reweight'" if self.action == "reweight" else "sample_weight"
-            raise ValueError(
-                f"{cause} needs an estimator that takes sample_weight, which {type(base).__name__} does not."
-            )
+            raise ValueError(f"{cause} needs an estimator that supports sample_weight; {type(base).__name__} does not.")
         return base
 
     def _audit(self, X: Any, given: npt.NDArray[np.int32], rng: np.random.Generator) -> Weights:

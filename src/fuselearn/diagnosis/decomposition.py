@@ -8,7 +8,7 @@ mean for squared loss, the most frequent class for zero-one loss.
     noise        loss of the observed target against the truth
 
 For squared loss, the error is the sum of the three. For zero-one loss, it is a weighted sum (Domingos): where the main
-prediction is right, variance is harmful; where it is wrong, variance can only help, as far as predictions are correct.
+prediction is correct, variance is harmful; where it is wrong, variance helps by the correct predictions.
 """
 
 from __future__ import annotations

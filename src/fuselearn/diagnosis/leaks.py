@@ -1,4 +1,4 @@
-"""Find features that alone predict the target almost perfectly, as the target itself does under another name."""
+"""Find features that alone predict the target almost perfectly, such as a copy of the target."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ import pandas as pd
 from scipy import sparse
 
 THRESHOLD = 0.99
-"""Balanced accuracy from which a feature is suspicious; petal width, the best of iris, has 0.93."""
+"""Balanced accuracy above which a feature is suspicious; petal width, the best feature of iris, has 0.93."""
 MOST_SAMPLES, FEWEST_SAMPLES = 2_000, 200
 MOST_CELLS = 3e7
-"""Samples x features x classes (or labels) that are looked at: fewer samples of wide tables."""
+"""Maximum of samples x features x classes (or labels) to check; wide tables are subsampled."""
 FEWEST_OF_A_KIND = 10
-"""With fewer samples with a label, or without it, or of a class, one feature may separate them by chance."""
+"""Minimum number of samples per class, or with and without a label; fewer may be separated by chance."""
 
 
 def find_leaks(X: Any, y: Any, names: Sequence[str]) -> list[tuple[str, str, float]]:
     """Find features that alone predict the target almost perfectly.
 
-    Each sample is predicted from the other samples that have the same value of the feature, or, if there are none, from
-    those with the next smaller and the next larger value: a class or label is expected if it is more frequent among
+    Each sample is predicted from the other samples with the same value of the feature or, if there are none, from the
+    samples with the next smaller and the next larger value. A class or label is predicted if it is more frequent among
     them than among all samples.
 
     Parameters
     ----------
     X : DataFrame or sparse array of shape (n_samples, n_features)
     y : Series or DataFrame
-        Classes, or labels of 0 and 1.
+        Classes, or an indicator matrix.
     names : sequence of str
         The names of the features.
 
     Returns
     -------
     list of (feature, target, score)
-        The target is the name of y, or of one of its labels; the score is the balanced accuracy on a sample, of classes
-        that of the class with the lowest.
+        The target is the name of y, or of one of its labels. The score is the balanced accuracy on a subsample; for
+        classes, the lowest over the classes.
 
     Examples
     --------

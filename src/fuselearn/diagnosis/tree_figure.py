@@ -22,10 +22,10 @@ TEXT_WIDTH = 30  # maximum number of characters in a node
 
 
 def plot_tree(model: CARTClassifier, *, max_depth: int | None = None, decimals: int = 2) -> Figure:
-    """Draw a classification tree.
+    """Plot a classification tree.
 
-    Each split says which samples go to the left. A bar below each node shows the fractions of the classes among the
-    training samples that reach it; a leaf names the class that it predicts, and how many samples have it.
+    Each split shows the condition for going left. A bar below each node shows the class fractions of its training
+    samples; a leaf shows its predicted class and the number of samples with this class.
 
     .. versionadded:: 0.2
 
@@ -34,7 +34,7 @@ def plot_tree(model: CARTClassifier, *, max_depth: int | None = None, decimals: 
     model : CARTClassifier
         A fitted tree, such as one of the ``estimators_`` of an ensemble.
     max_depth : int, optional
-        Number of levels of splits to draw; of a node below, only the number of its leaves is shown.
+        Maximum depth of the plot; below it, only the number of leaves is shown.
     decimals : int, default=2
         Number of decimals of thresholds and weights.
 
@@ -59,7 +59,8 @@ def plot_tree(model: CARTClassifier, *, max_depth: int | None = None, decimals: 
     """
     if not isinstance(model, CARTClassifier):
         raise TypeError(
-            f"plot_tree draws a CARTClassifier, not {type(model).__name__}; of an ensemble, pass one of estimators_."
+            f"plot_tree needs a CARTClassifier, not {type(model).__name__}; for an ensemble, pass one of its "
+            f"estimators_."
         )
     check_is_fitted(model)
     deepest = model.get_depth() if max_depth is None else check_whole_number("max_depth", max_depth, 0)

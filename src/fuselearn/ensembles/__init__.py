@@ -1,4 +1,4 @@
-"""Ensembles for multi-class data and for regression, and the trees and machines that they are made of."""
+"""Ensembles for multi-class data and for regression, and their base estimators: trees and support vector machines."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import support vector machines when they are asked for: ensembles of trees need not wait for them."""
+    """Import support vector machines on first use, so that ensembles of trees load faster."""
     if name == "SVMClassifier":
         from fuselearn.ensembles.svm import SVMClassifier
 

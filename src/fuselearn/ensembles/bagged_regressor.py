@@ -21,17 +21,18 @@ from fuselearn.fusion import Problem, Trained
 
 
 class BaggedRegressor(RegressorBase):
-    """The mean of regressors that are trained on random parts of the data.
+    """Bagging for regression: the mean of regressors trained on random subsets of the samples and features.
 
-    With h_1, ..., h_T trained on randomly drawn samples, and features if so wished, ::
+    With h_1, ..., h_T trained on random samples and, optionally, random features, ::
 
         f(x) = sum_t h_t(x) / T.
 
-    If the errors of the regressors have variance s^2 and correlation r, that of the mean is r s^2 + (1 - r) s^2 / T:
-    averaging takes away variance, but no bias, so it suits regressors that over-fit.
+    If the errors of the regressors have variance s^2 and correlation r, the error of the mean has variance r s^2 + (1 -
+    r) s^2 / T. Averaging reduces variance but not bias, so it suits regressors that overfit.
 
-    DataFrames reach the base estimator with names, categories and text. A random forest of regression trees, as
-    :class:`sklearn.ensemble.RandomForestRegressor`, is ``BaggedRegressor(DecisionTreeRegressor(max_features=1 / 3))``.
+    DataFrames are passed to the base estimator with their column names, categories and text.
+    ``BaggedRegressor(DecisionTreeRegressor(max_features=1 / 3))`` is a random forest as in
+    :class:`sklearn.ensemble.RandomForestRegressor`.
 
     Parameters
     ----------
@@ -40,36 +41,36 @@ class BaggedRegressor(RegressorBase):
     n_estimators : int, default=100
         Number of regressors.
     max_samples : int or float, default=1.0
-        Samples drawn for each regressor, as a number or as a fraction of all samples.
+        Number or fraction of samples drawn for each regressor.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that each regressor sees: a number, a fraction, or a root or logarithm of their number; None means all.
+        Number or fraction of features drawn for each regressor; "sqrt" and "log2" as in scikit-learn; None means all.
     bootstrap : bool, default=True
         Whether samples are drawn with replacement.
     oob_score : bool or callable, default=False
-        Whether to compute the out-of-bag predictions and their R^2, or another ``metric(y_true, y_pred)``.
+        Whether to compute out-of-bag predictions and their R^2. A callable ``metric(y_true, y_pred)`` replaces R^2.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and of the base learners.
+        Seed of the sampling and of the base estimators.
     n_jobs : int or None, default=None
-        Regressors trained at the same time. Results do not depend on it.
+        Number of regressors trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
     n_features_in_, feature_names_in_
-        Number of the features, and their names if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
     estimators_ : list of regressors
         With random subspaces, each expects the features in ``estimators_features_`` only.
     estimators_features_ : list of arrays
         Features of each regressor.
     oob_score_ : float
-        R^2, or other score, of the out-of-bag predictions, over the samples that have any.
+        R^2, or the chosen metric, of the out-of-bag predictions, over the samples with an out-of-bag prediction.
     oob_prediction_ : array of shape (n_samples,)
-        Mean over the regressors that were not trained on a sample; NaN if all were.
+        Mean prediction of the regressors that were not trained on the sample; NaN if all were.
 
     See Also
     --------
-    BaggedClassifier : The same for classification.
-    sklearn.ensemble.BaggingRegressor : Bagging of scikit-learn.
-    fuselearn.combine.AveragingRegressor : Averages of different regressors.
+    BaggedClassifier : Bagging for classification.
+    sklearn.ensemble.BaggingRegressor : Bagging in scikit-learn.
+    fuselearn.combine.AveragingRegressor : Weighted average of different regressors.
 
     References
     ----------
@@ -114,7 +115,7 @@ class BaggedRegressor(RegressorBase):
 
     @cached_property
     def estimators_(self) -> list[Any]:
-        """The fitted regressors, as estimators of their own."""
+        """The fitted regressors, as fitted estimators."""
         check_is_fitted(self)
         base, names = self._base_estimator(), vars(self).get("feature_names_in_")
         return [as_estimator(model, base, self._coder_, None, names) for model in self._fused_.models]
@@ -148,7 +149,7 @@ class BaggedRegressor(RegressorBase):
         Yields
         ------
         ndarray of shape (n_samples,)
-            What an ensemble of that many regressors predicts.
+            Values predicted by the ensemble so far.
         """
         for means in stage_means(self, X):
             yield means[:, 0]

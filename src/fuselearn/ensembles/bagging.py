@@ -38,7 +38,7 @@ class BagPlan(NamedTuple):
 
     n_samples: int
     weights: Weights | None
-    """By which samples are drawn; None means that all are equal."""
+    """Weights by which samples are drawn; None means equal weights."""
     n_draws: int
     bootstrap: bool
     """Whether samples are drawn with replacement."""
@@ -46,12 +46,12 @@ class BagPlan(NamedTuple):
     """Whether samples can stay out of a bag."""
     n_all: int
     n_features: int
-    """How many of the features are drawn."""
+    """Number of features drawn."""
     rate: float | None = None
     """Expected number of copies per unit of weight, if copies are drawn independently of all other samples."""
 
     def draw_features(self, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-        """Draw features, without replacement."""
+        """Draw features without replacement."""
         return np.sort(rng.choice(self.n_all, self.n_features, replace=False))
 
     def draw_counts(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
@@ -95,7 +95,7 @@ def plan_bags(
     max_samples, bootstrap, max_features
         As those of :class:`~fuselearn.BaggedClassifier`.
     leave_out : bool, default=False
-        Whether to refuse bags that leave no samples out.
+        Whether to raise an error for bags that leave no samples out.
     sampling : {"multinomial", "poisson"}, default="multinomial"
         As that of :class:`~fuselearn.BaggedClassifier`.
     """
@@ -203,52 +203,51 @@ def stage_means(estimator: Any, X: Any) -> Iterator[Scores]:
 
 
 class BaggedClassifier(EnsembleClassifier):
-    """Equal votes of classifiers that are trained on random parts of the data.
+    """Bagging: equal votes of classifiers trained on random subsets of the samples and features.
 
-    Each classifier sees randomly drawn samples (bagging), randomly drawn features (random subspaces), or both (random
-    patches). Samples of more weight are drawn more often. With N draws from N samples, with replacement, a sample is
-    left out with probability (1 - 1/N)^N, about 1/e; its *out-of-bag* vote is that of the classifiers which have not
-    seen it.
+    Each classifier is trained on randomly drawn samples (bagging), randomly drawn features (random subspaces), or both
+    (random patches). Samples with larger weights are drawn more often. With N draws from N samples, with replacement, a
+    sample is out of the bag with probability (1 - 1/N)^N, about 1/e. Its *out-of-bag* vote is that of the classifiers
+    that were not trained on it.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Base learner: any scikit-learn classifier. None means ``CARTClassifier()``.
+        Base estimator: any scikit-learn classifier. None means ``CARTClassifier()``.
     n_estimators : int, default=100
         Number of classifiers.
     max_samples : int or float, default=1.0
-        Samples drawn for each classifier, as a number or as a share of all samples.
+        Number or fraction of samples drawn for each classifier.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that each classifier sees, as a number, a share, or a root or logarithm of their number; None means
-        all.
+        Number or fraction of features drawn for each classifier; "sqrt" and "log2" as in scikit-learn; None means all.
     bootstrap : bool, default=True
-        Whether samples are drawn with replacement. If not, and ``max_samples`` is 1.0, all classifiers learn from all
-        samples, by their weights.
+        Whether samples are drawn with replacement. If False and ``max_samples`` is 1.0, every classifier is trained on
+        all samples with their weights.
     sampling : {"multinomial", "poisson"}, default="multinomial"
-        How samples are drawn with replacement: a fixed number of them, or an independent Poisson number of copies of
-        each, with that number as the expected sum. The second way does not depend on where samples are kept, see
-        :class:`fuselearn.scale.DaskEnsemble`.
+        How samples are drawn with replacement: a fixed number of samples, or an independent Poisson number of copies of
+        each sample with that number as the expected total. Poisson draws do not depend on how the data are partitioned,
+        see :class:`fuselearn.scale.DaskEnsemble`.
     vote : {"class", "probability"}, default="class"
-        Whether classifiers vote with the class that they choose or with their class probabilities.
+        Whether a classifier votes with its predicted class or with its class probabilities.
     oob_score : bool or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
+        Whether to compute the out-of-bag accuracy. A callable ``metric(y_true, y_pred)`` replaces accuracy.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
+        Class weights, multiplied by the sample weights; "balanced" as in scikit-learn.
     warm_start : bool, default=False
-        Whether ``fit`` adds to the classifiers of the call before, on the same data, as if all were fitted at once.
+        Whether ``fit`` adds classifiers to the previous fit on the same data. The result is that of one fit of all.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each classifier, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per classifier.
+        1 prints about ten lines of progress with the remaining time, 2 one line per classifier.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and of the base learners.
+        Seed of the sampling and of the base estimators.
     n_jobs : int or None, default=None
-        Classifiers trained at the same time. Results do not depend on it.
+        Number of classifiers trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
     estimators_ : list of classifiers
         With random subspaces, scikit-learn classifiers other than trees expect the features in
         ``estimators_features_`` only.
@@ -257,22 +256,22 @@ class BaggedClassifier(EnsembleClassifier):
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all classifiers.
     oob_score_, oob_decision_function_, oob_prediction_
-        If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen
-        a sample. Shares are NaN for samples that every classifier has seen.
+        If ``oob_score`` is set: the score, the class fractions and the predicted classes of the out-of-bag votes.
+        Fractions are NaN for samples without an out-of-bag vote.
     feature_importances_ : array of shape (n_features,)
-        Mean of the classifiers' importances; if they have any, as trees do.
+        Mean of the classifiers' importances, if the base estimator has importances, as trees do.
 
     See Also
     --------
-    ForestClassifier : Random forests and extremely randomised trees.
-    KFHEClassifier : Samples drawn by weights that a Kalman filter estimates.
-    BaggedRegressor : The same for regression.
+    ForestClassifier : Random forests and extremely randomized trees.
+    KFHEClassifier : Sample weights estimated by a Kalman filter.
+    BaggedRegressor : Bagging for regression.
     sklearn.ensemble.BaggingClassifier : Bagging of scikit-learn.
 
     Notes
     -----
-    As in adabag, a tree without a split is drawn and grown again, up to 100 times, and ties between votes go to the
-    class with most training samples.
+    As in adabag, a tree without a split is replaced by a tree on a new sample, up to 100 times, and ties between votes
+    are broken in favor of the class with more training samples.
 
     References
     ----------
@@ -361,7 +360,7 @@ class BaggedClassifier(EnsembleClassifier):
         Yields
         ------
         ndarray of shape (n_samples, n_classes)
-            What an ensemble of that many members predicts; in total ``len(self)`` arrays.
+            Probabilities predicted by the ensemble so far; ``len(self)`` arrays in total.
         """
         for means in stage_means(self, X):
             yield clip_probabilities(means)

@@ -1,4 +1,4 @@
-"""BrownBoost: boosting by a clock, which gives up samples that stay wrong."""
+"""BrownBoost: boosting with a time limit, which gives up samples that stay misclassified."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ LEAST_EDGE = 1e-9
 
 
 class Step(NamedTuple):
-    """The coefficient of a classifier, and the time that it takes."""
+    """The coefficient of a classifier and the time it takes."""
 
     alpha: float
     time: float
 
 
 def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_left: float) -> Step:
-    """Compute the coefficient of a classifier and the time that it takes.
+    """Compute the coefficient of a classifier and the time it takes.
 
-    With a the margins plus the time left, b the signs and p the shares, alpha and t solve ::
+    With a the margins plus the remaining time, b the signs and p the normalized weights, alpha and t solve ::
 
         sum of p erf((a + alpha b - t) / sqrt(c)) = sum of p erf(a / sqrt(c)),
         sum of p b exp(-(a + alpha b - t)^2 / c) = 0,
 
-    unless the time left ends before: then t is the time left, and alpha solves the first equation.
+    unless t would exceed the remaining time: then t is the remaining time, and alpha solves the first equation.
 
     Parameters
     ----------
     ahead : array of shape (n_samples,)
-        Margin of each sample plus the time left.
+        Margin of each sample plus the remaining time.
     signs : array of shape (n_samples,)
         1 where the classifier is right, -1 where it is wrong; it is right on more than half of the weight.
     shares : array of shape (n_samples,)
-        What each sample counts.
+        Weight of each sample, normalized to sum to one.
     c, time_left : float
 
     Examples
@@ -84,7 +84,7 @@ def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_l
 
 
 class ClockedWeights(SAMMEWeights):
-    """Weights that are largest for samples that can still become right in the time left."""
+    """Weights that are largest for samples that can still be corrected in the remaining time."""
 
     def __init__(self, problem: Problem, c: float, *, poisson: bool = False) -> None:
         super().__init__(problem, poisson=poisson)
@@ -98,7 +98,7 @@ class ClockedWeights(SAMMEWeights):
 
     @property
     def state(self) -> Any:
-        """What a later fit continues with: margins and the time left."""
+        """The state that a warm start continues with: margins and the remaining time."""
         return self.margins, self.time_left
 
     @state.setter
@@ -113,7 +113,7 @@ class ClockedWeights(SAMMEWeights):
         return error < 0.5 - LEAST_EDGE
 
     def update(self, error: float) -> tuple[float, bool]:
-        """Let the classifier measured last change margins, time and weights; return its coefficient."""
+        """Update margins, time and weights with the last classifier; return its coefficient."""
         signs = np.where(self.wrong, -1.0, 1.0)
         alpha, time = solve_step(self.margins + self.time_left, signs, self.initial, self.c, self.time_left)
         self.state = self.margins + alpha * signs, self.time_left - time
@@ -131,32 +131,33 @@ def train_brownboost(
 
 
 class BrownBoostClassifier(SAMMEClassifier):
-    """Boosting that runs against a clock and gives up the samples that it cannot get right in time.
+    """BrownBoost: boosting with a time limit, which gives up samples that it cannot classify correctly in time.
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    The clock starts at c, which follows from ``target_error``, the share of the training samples that may stay wrong,
-    such as wrong labels: erf(sqrt(c)) = 1 - target_error. With r_i the margin of sample i, the sum of the coefficients
-    of classifiers that are right less that of those that are wrong, and s the time left, samples are drawn by ::
+    The time limit c follows from ``target_error``, the fraction of the training samples that may stay misclassified,
+    for example because their labels are wrong: erf(sqrt(c)) = 1 - target_error. Let s be the remaining time and r_i the
+    margin of sample i: the sum of the coefficients of the classifiers that are correct on it, minus the sum of the
+    others. Samples are drawn with the weights ::
 
         w_i = d_i exp(-(r_i + s)^2 / c),
 
-    with d_i the initial weight, ``sample_weight``: little for samples that are right, and for those so wrong that there
-    is no time left to mend them. A classifier gets the coefficient alpha and takes the time t such that the potential
-    sum of d_i (1 - erf((r_i + s) / sqrt(c))) stays as it is and the classifier has no edge on the new weights. Training
-    ends when the time is over. With c large, this is AdaBoost.
+    where d_i is the initial weight, ``sample_weight``. Weights are small for samples that are correct, and for samples
+    with margins too negative to be corrected in the remaining time. The coefficient alpha and the time t of a
+    classifier keep the potential sum of d_i (1 - erf((r_i + s) / sqrt(c))) unchanged and leave the classifier without
+    an edge on the new weights. Training ends when no time remains. For large c, this is AdaBoost.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Base learner: any scikit-learn classifier that is right on more than half of the weight, but not on all: a
-        classifier without errors takes all the time. None means ``CARTClassifier(max_depth=3, complexity=None)``.
+        Base estimator: any scikit-learn classifier that is correct on more than half of the weight. A classifier
+        without errors takes all the time. None means ``CARTClassifier(max_depth=3, complexity=None)``.
     n_estimators : int, default=100
-        Most classifiers to train.
+        Maximum number of classifiers.
     target_error : float, default=0.1
-        Share of the training samples that may stay wrong, between 0 and 1.
+        Fraction of the training samples that may stay misclassified, between 0 and 1.
     sampling, oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
         As those of :class:`SAMMEClassifier`.
 
@@ -165,19 +166,20 @@ class BrownBoostClassifier(SAMMEClassifier):
     classes_, n_features_in_, feature_names_in_, estimators_, estimator_weights_, estimator_errors_, sample_weights_
         As those of :class:`SAMMEClassifier`. There may be fewer than ``n_estimators`` classifiers.
     time_left_ : float
-        What is left of c.
+        Remaining time, at most c.
     oob_score_, oob_decision_function_, oob_prediction_, feature_importances_
         As those of :class:`SAMMEClassifier`.
 
     See Also
     --------
-    SAMMEClassifier : Boosting that never gives a sample up.
+    SAMMEClassifier : Boosting that never gives up a sample.
     MadaBoostClassifier : Boosting with a bound on the weights.
 
     Notes
     -----
-    The paper is about two classes. With more, a classifier counts as right or wrong, as in AdaBoost.M1, and must be
-    right on more than half of the weight. It is drawn again, up to 100 times, if it is not; then training ends.
+    The paper covers two classes. With more classes, a prediction counts as correct or wrong, as in AdaBoost.M1, and a
+    classifier must be correct on more than half of the weight. Otherwise it is trained on a new sample, up to 100
+    times; then training ends.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A single classification tree with rpart's rules, and a safer one for features with many categories."""
+"""Single trees: classification by rpart's rules with a correction for features with many categories, and regression."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CATEGORY_RULES = ("corrected", "rpart")
 
 
 class TreeEstimator(EstimatorBase):
-    """What trees for classification and for regression share."""
+    """Base class of trees for classification and for regression."""
 
     _validate_table = staticmethod(validate_numbers)
 
@@ -39,19 +39,19 @@ class TreeEstimator(EstimatorBase):
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """What the splits of each feature remove of impurity or squared error, as fractions that sum to one.
+        """Decrease of impurity or squared error by the splits of each feature, normalized to sum to one.
 
-        For classes, less what is put down to chance.
+        For classification, minus the decrease expected by chance.
         """
         return tree_importances(self.tree_, self.n_features_in_)
 
     def export_text(self, *, decimals: int = 2) -> str:
-        """Write the tree out, one line per node.
+        """Return the tree as text, one line per node.
 
         Parameters
         ----------
         decimals : int, default=2
-            Decimals of cut points and weights.
+            Number of decimals of thresholds and weights.
         """
         return write_tree(self, lambda node: self._describe_leaf(node, decimals), decimals)
 
@@ -67,88 +67,88 @@ class TreeEstimator(EstimatorBase):
         return TreeLearner(matrix, coder, self, n_threads)
 
     def _engine_settings(self, n_features: int = 1) -> TreeSettings:
-        """Check the parameters and return them as the engine takes them, for a table of so many features."""
+        """Check the parameters and return them as settings of the core, for a table with this number of features."""
         raise NotImplementedError
 
     def _describe_leaf(self, node: int, decimals: int) -> str:
-        """Return what a leaf predicts, and by how many samples."""
+        """Return the prediction of a leaf and its number of samples."""
         raise NotImplementedError
 
 
 class CARTClassifier(TreeEstimator, ClassifierBase):
-    """A classification tree that splits and prunes as rpart does.
+    """A classification tree with the splitting and pruning rules of rpart.
 
-    Each node is split where the Gini impurity falls most, ::
+    Each node is split where the Gini impurity decreases most, ::
 
         sum_j L_j^2 / |L| + sum_j R_j^2 / |R|  is largest,
 
-    with L_j and R_j the weights of class j on the two sides. Numeric features are cut half-way between neighbouring
-    values; category columns of a DataFrame are split by subsets of their categories; missing values go to the side that
-    suits them best in training. The tree is then pruned by its misclassification risk.
+    with L_j and R_j the weights of class j on the two sides. Thresholds of numeric features lie halfway between
+    adjacent values. Category columns of a DataFrame are split by subsets of their categories. Missing values go to the
+    side with the larger decrease in training. The tree is then pruned by its misclassification risk.
 
     Parameters
     ----------
     min_samples_split : int, default=20
         Nodes with fewer samples are not split (rpart's ``minsplit``).
     min_samples_leaf : int, optional
-        Both sides of a split keep at least this many samples (``minbucket``). By default a third of
-        ``min_samples_split``, rounded.
+        Minimum number of samples on each side of a split (``minbucket``). By default a third of ``min_samples_split``,
+        rounded.
     max_depth : int or None, default=30
-        Splits on the longest path (``maxdepth``); None sets no limit.
+        Maximum depth of the tree (``maxdepth``); None means no limit.
     complexity : float or None, default=0.01
-        A split stays only if it removes this fraction of the root's misclassified weight for each split below it
-        (``cp``); None means no pruning. scikit-learn's ``ccp_alpha`` is another measure.
+        A subtree is kept only if each of its splits removes, on average, at least this fraction of the misclassified
+        weight of the root (``cp``); None means no pruning. scikit-learn's ``ccp_alpha`` is defined differently.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features looked at in each node, drawn at random: a number, a share, or a root or logarithm of their number.
-        None looks at all.
+        Number or fraction of features considered at each node, drawn at random; "sqrt" and "log2" as in scikit-learn;
+        None means all.
     splitter : {"best", "random"}, default="best"
-        Whether a feature's best cut is taken, or one at random, as in extremely randomised trees.
+        Whether to use the best threshold of a feature, or a random one as in extremely randomized trees.
     category_rule : {"corrected", "rpart"}, default="corrected"
-        How a split by categories is judged. ``"corrected"`` takes from its gain what as many categories would gain if
-        they meant nothing, see the Notes; identifiers and other nearly unique texts are then left alone. ``"rpart"``
-        compares the gains as they are, as rpart does.
+        How splits by categories are scored. ``"corrected"`` subtracts the gain expected by chance, see the Notes, so
+        that identifiers and other nearly unique texts are not chosen. ``"rpart"`` compares uncorrected gains, as rpart
+        does.
     max_bins : int, optional
-        Numeric features with more distinct values are cut into this many bins. By default 65,535 distinct values are
-        kept apart, and a feature with more of them is cut into 255 bins.
+        Numeric features with more distinct values are binned into this many bins. By default, up to 65,535 distinct
+        values are kept, and a feature with more distinct values is binned into 255 bins.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which those of the samples are multiplied; "balanced" gives all classes the same
-        total weight.
+        Class weights, multiplied by the sample weights; "balanced" gives all classes the same total weight.
     random_state : int, RandomState or None, default=None
-        Seed; of use only with ``max_features`` or ``splitter="random"``.
+        Seed, used only with ``max_features`` or ``splitter="random"``.
     n_jobs : int or None, default=None
-        Threads used on large data.
+        Number of threads used on large data.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
     tree_ : Tree
         Nodes, class weights and category subsets as arrays.
     feature_importances_ : array of shape (n_features,)
-        Impurity removed by each feature's splits, less what is put down to chance, as shares that sum to one.
+        Decrease of impurity by the splits of each feature, minus the decrease expected by chance, normalized to sum to
+        one.
 
     See Also
     --------
-    KFHEClassifier : An ensemble of such trees.
-    BaggedClassifier : Equal votes of such trees.
-    sklearn.tree.DecisionTreeClassifier : The tree of scikit-learn, with other rules.
+    KFHEClassifier : An ensemble of these trees, fused by a Kalman filter.
+    BaggedClassifier : Equal votes of these trees.
+    sklearn.tree.DecisionTreeClassifier : The tree of scikit-learn, with different rules.
 
     Notes
     -----
-    If all entries of ``sample_weight`` are whole numbers, a sample of weight 3 counts as three samples everywhere,
-    also in ``min_samples_split``. Other weights are compared with each other only; each sample then counts once. Only
-    the correction of splits by categories asks for different samples: copies of one are no further evidence.
+    If all entries of ``sample_weight`` are integers, a sample of weight 3 counts as three samples, also in
+    ``min_samples_split``. Otherwise only the ratios of the weights matter, and each sample counts once. The correction
+    of splits by categories counts distinct samples: copies of a sample are no further evidence.
 
     With ``category_rule="corrected"``, the gain of the best subset of m categories in a node with N samples of k
     classes is multiplied by ::
 
         max(0, 1 - E / B),     E = T max(0, m - k) / (N - 1),
 
-    where B is the sum of squares between the categories, along the difference between the class shares of the two
-    sides, and T that of all samples: without any effect of the categories, B would be expected to be
-    T (m - 1) / (N - 1). Gains of up to k categories stay as they are, and so do nearly those of categories with many
-    samples each. Categories with a single sample in the node count as one category. A ``splitter`` that cuts at random
-    chooses no best subset, and nothing is subtracted.
+    where B is the sum of squares between the categories, along the difference between the class fractions of the two
+    sides, and T is the sum of squares of all samples. If the categories have no effect, the expectation of B is T (m -
+    1) / (N - 1). The correction is 0 for up to k categories, and small for categories with many samples each.
+    Categories with a single sample in the node count as one category. With ``splitter="random"`` no best subset is
+    chosen, and nothing is subtracted.
 
     References
     ----------
@@ -195,7 +195,7 @@ class CARTClassifier(TreeEstimator, ClassifierBase):
         self.n_jobs = n_jobs
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the index of the leaf that each sample ends in.
+        """Return the index of the leaf that each sample falls into.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class CARTClassifier(TreeEstimator, ClassifierBase):
         return self._fused_.leaves(samples, count_threads(self.n_jobs))[:, 0]
 
     def get_depth(self) -> int:
-        """Return the number of splits on the longest path."""
+        """Return the depth of the tree."""
         return self.tree_.depth
 
     def get_n_leaves(self) -> int:
@@ -224,12 +224,12 @@ class CARTClassifier(TreeEstimator, ClassifierBase):
         return self.classes_[self.tree_.values[node].argmax()]
 
     def _share(self, node: int, decimals: int) -> str:
-        """Return the weight of that class in a node, and that of all classes."""
+        """Return the weight of the predicted class in a node, and the total weight."""
         values = self.tree_.values[node]
         return f"{shorten(values.max(), decimals)} of {shorten(values.sum(), decimals)}"
 
     def _engine_settings(self, n_features: int = 1) -> TreeSettings:
-        """Check the parameters and return them as the engine takes them, for a table of so many features."""
+        """Check the parameters and return them as settings of the core, for a table with this number of features."""
         min_split = check_whole_number("min_samples_split", self.min_samples_split, 2)
         if self.min_samples_leaf is None:
             min_leaf = round(min_split / 3)
@@ -251,44 +251,44 @@ class CARTClassifier(TreeEstimator, ClassifierBase):
 
 
 class CARTRegressor(TreeEstimator, RegressorBase):
-    """A regression tree, which predicts the mean of the training samples in a leaf.
+    """A regression tree that predicts the mean of the training samples in a leaf.
 
-    Each node is split where the squared error falls most, ::
+    Each node is split where the squared error decreases most, ::
 
         (sum of w y on the left)^2 / |L| + (sum of w y on the right)^2 / |R|  is largest,
 
-    with w the weights of the samples and ``|L|``, ``|R|`` their sums on both sides. Numeric features are cut half-way
-    between neighbouring values; of a category column of a DataFrame, a split takes one category apart from the others;
-    missing values go to the side that suits them best in training. Nothing is pruned.
+    with w the weights of the samples and ``|L|``, ``|R|`` their sums on both sides. Thresholds of numeric features lie
+    halfway between adjacent values. A split of a category column of a DataFrame separates one category from the others.
+    Missing values go to the side with the larger decrease in training. The tree is not pruned.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     min_samples_leaf : int, default=1
-        Both sides of a split keep at least this many samples. A sample counts once, whatever its weight.
+        Minimum number of samples on each side of a split. A sample counts once, whatever its weight.
     max_depth : int or None, default=None
-        Splits on the longest path; None sets no limit.
+        Maximum depth of the tree; None means no limit.
     max_bins : int or None, default=255
-        Numeric features with more distinct values are cut into this many bins of about equally many samples. None keeps
-        up to 65,535 values apart, at a price: time grows with the number of values times the number of nodes.
+        Numeric features with more distinct values are binned into this many bins with about equal numbers of samples.
+        None keeps up to 65,535 values, but then time grows with the number of values times the number of nodes.
     n_jobs : int or None, default=None
-        Threads used on large data.
+        Number of threads used on large data.
 
     Attributes
     ----------
     n_features_in_, feature_names_in_
-        The number of features; their names, if fitted on a DataFrame whose column names are text.
+        The number of features; their names, if ``X`` is a DataFrame with string column names.
     tree_ : Tree
-        Nodes, sums of w y and category subsets as arrays; ``tree_.shares()`` are the means of the nodes.
+        Nodes, sums of w y and category subsets as arrays; ``tree_.shares()`` returns the means of the nodes.
     feature_importances_ : array of shape (n_features,)
-        Squared error removed by each feature's splits, as shares that sum to one.
+        Decrease of squared error by the splits of each feature, normalized to sum to one.
 
     See Also
     --------
-    BaggedRegressor : An ensemble of such trees.
+    BaggedRegressor : An ensemble of these trees.
     CARTClassifier : A tree for classification.
-    sklearn.tree.DecisionTreeRegressor : The tree of scikit-learn, with other criteria, too.
+    sklearn.tree.DecisionTreeRegressor : The tree of scikit-learn, with more criteria.
 
     References
     ----------
@@ -326,7 +326,7 @@ class CARTRegressor(TreeEstimator, RegressorBase):
         return f"{shorten(mean, decimals)} ({count} samples)"
 
     def _engine_settings(self, n_features: int = 1) -> TreeSettings:
-        """Check the parameters and return them as the engine takes them."""
+        """Check the parameters and return them as settings of the core."""
         check_bins(self.max_bins)
         return TreeSettings(
             min_leaf=check_whole_number("min_samples_leaf", self.min_samples_leaf, 1),
@@ -335,7 +335,7 @@ class CARTRegressor(TreeEstimator, RegressorBase):
 
 
 def read_depth(max_depth: int | None) -> int:
-    """Check ``max_depth`` and return the maximum number of splits on a path, which None does not limit."""
+    """Check ``max_depth`` and return the maximum depth; None means no limit."""
     return 2**31 - 1 if max_depth is None else check_whole_number("max_depth", max_depth, 1)
 
 

@@ -24,7 +24,7 @@ from fuselearn.learners.learner import Scores, Weights
 
 
 class EnsembleClassifier(ClassifierBase):
-    """A classifier that is an ensemble of others. Subclasses write ``_train`` and ``_check_parameters``."""
+    """Base class of ensembles of classifiers. Subclasses implement ``_train`` and ``_check_parameters``."""
 
     estimator: Any
     n_estimators: int
@@ -58,16 +58,16 @@ class EnsembleClassifier(ClassifierBase):
 
     @cached_property
     def estimators_(self) -> list[Any]:
-        """The fitted members, as estimators of their own."""
+        """The fitted members, as fitted estimators."""
         check_is_fitted(self)
         bases = self._base_estimators()
         return [self._as_estimator(model, bases[t % len(bases)]) for t, model in enumerate(self._fused_.models)]
 
     @property
     def feature_importances_(self) -> Weights:
-        """Mean of the members' importances, weighted by ``estimator_weights_``, as fractions that sum to one.
+        """Mean of the members' importances, weighted by ``estimator_weights_`` and normalized to sum to one.
 
-        Only if the members have any: trees, for example.
+        Available only if the members have importances, as trees do.
         """
         check_is_fitted(self)
         total = np.zeros(self.n_features_in_)
@@ -76,7 +76,7 @@ class EnsembleClassifier(ClassifierBase):
         return total / total.sum() if total.any() else total
 
     def decision_function(self, X: Any) -> Scores:
-        """Compute the class scores, or for two classes the second one less the first one.
+        """Compute the class scores; for two classes, the score of the second class minus that of the first.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class EnsembleClassifier(ClassifierBase):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The class with the largest one is predicted, the second of two above 0; ``predict`` breaks ties.
+            The class with the largest score is predicted; of two classes, the second if the score is above 0.
         """
         scores = self._decision_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -95,7 +95,7 @@ class EnsembleClassifier(ClassifierBase):
         return self.predict_proba(X)
 
     def _choose(self, scores: Scores) -> npt.NDArray[np.intp]:
-        """Choose the class with the largest score; if there are several, the first one by ``class_order_``."""
+        """Return the class with the largest score; ties are broken by ``class_order_``."""
         order = vars(self).get("class_order_")
         return super()._choose(scores) if order is None else order[scores[:, order].argmax(axis=1)]
 
@@ -111,7 +111,7 @@ class EnsembleClassifier(ClassifierBase):
         return [self._base_estimator()]
 
     def _check_ensemble(self, n_members: int) -> None:
-        """Refuse parameters that make no sense, and to continue a fit that was not made for it."""
+        """Raise an error for invalid parameters, and for a warm start from a fit that does not allow it."""
         check_oob_score(self.oob_score)
         check_class_weight(self.class_weight)
         check_flag("warm_start", self.warm_start)
@@ -125,7 +125,7 @@ class EnsembleClassifier(ClassifierBase):
             )
 
     def _pose(self, problem: Problem) -> Problem:
-        """Report progress, call back, and hand over what an earlier fit has left."""
+        """Pass on the progress report, the callback and the state of a warm start."""
         previous = replace(self._trained_, fused=self._fused_) if hasattr(self, "_trained_") else None
         return replace(
             problem,
@@ -135,13 +135,13 @@ class EnsembleClassifier(ClassifierBase):
         )
 
     def _reporter(self, n_before: int) -> Callable[..., bool]:
-        """Return what is called after each member."""
+        """Return the function to call after each member."""
         bases = self._base_estimators()
         report = make_reporter(self, self.n_estimators, lambda pair: self._as_estimator(*pair), n_before)
         return lambda number, model, **facts: report(number, (model, bases[number % len(bases)]), **facts)
 
     def _keep(self, trained: Trained, problem: Problem) -> None:
-        """Set the fitted attributes, out-of-bag scores among them."""
+        """Set the fitted attributes, including out-of-bag scores."""
         super()._keep(trained, problem)
         if self.warm_start:
             self._trained_ = replace(trained, fused=None, trace={})  # type: ignore[arg-type]
@@ -166,7 +166,7 @@ class EnsembleClassifier(ClassifierBase):
         return importances
 
     def _as_estimator(self, model: Any, base: Any) -> Any:
-        """Return a model as a fitted estimator of its own."""
+        """Return a model as a fitted estimator."""
         return as_estimator(model, base, self._coder_, self.classes_, vars(self).get("feature_names_in_"))
 
 
@@ -181,7 +181,7 @@ def check_oob_score(oob_score: Any) -> None:
 def score_out_of_bag(
     oob_score: Any, default: Callable[..., float], truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
 ) -> float:
-    """Score out-of-bag predictions by ``oob_score``, or by the default if that is True; NaN if there is none."""
+    """Score out-of-bag predictions by ``oob_score``, or by the default if it is True; NaN without predictions."""
     metric = oob_score if callable(oob_score) else default
     return float(metric(truth, predictions)) if len(truth) else np.nan
 
@@ -192,10 +192,10 @@ def measure_accuracy(truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> 
 
 
 class OutOfBagVotes:
-    """How often models that were not trained on a sample choose its class.
+    """Fraction of out-of-bag votes for the true class of each sample.
 
-    One more vote counts for each sample, which is right with the probability of its class, so that samples without
-    votes are neither right nor wrong.
+    One prior vote is added for each sample, which is correct with the frequency of its class. So a sample without
+    out-of-bag votes has the loss of a guess.
 
     Examples
     --------
@@ -210,7 +210,7 @@ class OutOfBagVotes:
         self.n_votes, self.n_right = (np.zeros(len(classes), dtype=np.int32) for _ in range(2))
 
     def add(self, votes: npt.NDArray[np.integer], is_out: npt.NDArray[np.bool_]) -> None:
-        """Count the votes of a model for the samples that it was not trained on."""
+        """Count the out-of-bag votes of a model."""
         self.n_votes += is_out
         self.n_right += is_out & (votes == self.classes)
 
@@ -220,17 +220,17 @@ class OutOfBagVotes:
 
 
 def refuse_other_size(n_before: int, n_samples: int) -> None:
-    """Refuse to continue a fit on another number of samples."""
+    """Raise an error if a warm start has a different number of samples."""
     if n_before != n_samples:
         raise ValueError(f"With warm_start=True, X must have the {n_before} samples of the last fit, not {n_samples}.")
 
 
 def guessing_error(n_classes: int) -> float:
-    """Return the error from which a classifier is no better than guessing, less what rounding may take from a sum."""
+    """Return the error above which a classifier is no better than guessing, with a tolerance for rounding."""
     return 1.0 - 1.0 / n_classes - 1e-12
 
 
 def frequent_first(problem: Problem) -> npt.NDArray[np.intp]:
-    """Order the classes by their numbers of training samples, largest first."""
+    """Order the classes by their number of training samples, largest first."""
     classes = problem.target.values if problem.n_used is None else problem.target.values[problem.initial_weights > 0]
     return np.argsort(-np.bincount(classes, minlength=problem.target.n_columns), kind="stable")

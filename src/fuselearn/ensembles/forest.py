@@ -1,4 +1,4 @@
-"""Random forests and extremely randomised trees."""
+"""Random forests and extremely randomized trees."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fuselearn.fusion import Problem, Trained
 
 
 class ForestClassifier(EnsembleClassifier):
-    """A random forest, or a forest of extremely randomised trees.
+    """A random forest, or a forest of extremely randomized trees.
 
-    Deep trees that look at a few random features in each node. In a random forest each tree learns from a bootstrap
-    sample and takes the best cut; extremely randomised trees learn from all samples and cut at random. The forest
-    predicts the mean of the class shares in the leaves or, with ``vote="class"``, by majority vote of the trees, as
-    Breiman's forests do.
+    The trees are deep and consider a few random features at each node. A random forest grows each tree on a bootstrap
+    sample and uses the best threshold; extremely randomized trees are grown on all samples with random thresholds. The
+    forest predicts the mean of the class fractions in the leaves or, with ``vote="class"``, the majority vote of the
+    trees, as in Breiman's forests.
 
-    Larger leaves help if labels may be wrong: ``min_samples_leaf=3`` is a good choice from about 10 % wrong labels on.
+    If labels may be wrong, use larger leaves: ``min_samples_leaf=3`` is a good choice from about 10 % wrong labels.
 
     .. versionadded:: 0.2
 
@@ -29,65 +29,65 @@ class ForestClassifier(EnsembleClassifier):
     n_estimators : int, default=100
         Number of trees.
     splitter : {"best", "random"}, default="best"
-        Whether a feature's best cut is taken, as in a random forest, or one at random, as in extremely randomised
-        trees.
+        Whether to use the best threshold of a feature, as in a random forest, or a random one, as in extremely
+        randomized trees.
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        Features looked at in each node: a number, a share, or a root or logarithm of their number. None means all.
+        Number or fraction of features considered at each node; "sqrt" and "log2" as in scikit-learn; None means all.
     min_samples_split : int, default=2
         Nodes with fewer samples are not split.
     min_samples_leaf : int, default=1
-        Both sides of a split keep at least this many samples.
+        Minimum number of samples on each side of a split.
     max_depth : int or None, default=None
-        Splits on the longest path; None sets no limit.
+        Maximum depth of the trees; None means no limit.
     max_samples : int or float, default=1.0
-        Samples drawn for each tree, as a number or as a share of all samples.
+        Number or fraction of samples drawn for each tree.
     bootstrap : bool or None, default=None
-        Whether samples are drawn with replacement. None means that they are for ``splitter="best"`` only; all trees
-        then learn from all samples, by their weights, unless ``max_samples`` is below 1.
+        Whether samples are drawn with replacement. None means True for ``splitter="best"`` and False for ``"random"``.
+        If False, all trees are grown on all samples with their weights, unless ``max_samples`` is below 1.
     sampling : {"multinomial", "poisson"}, default="multinomial"
-        How samples are drawn with replacement: a fixed number of them, or an independent Poisson number of copies of
-        each, with that number as the expected sum. The second way does not depend on where samples are kept, see
-        :class:`fuselearn.scale.DaskEnsemble`.
+        How samples are drawn with replacement: a fixed number of samples, or an independent Poisson number of copies of
+        each sample with that number as the expected total. Poisson draws do not depend on how the data are partitioned,
+        see :class:`fuselearn.scale.DaskEnsemble`.
     vote : {"probability", "class"}, default="probability"
-        Whether trees vote with the class shares in their leaves or with the class that they choose. Ties between votes
-        go to the class with most training samples.
+        Whether a tree votes with the class fractions in its leaf or with its predicted class. Ties between votes are
+        broken in favor of the class with more training samples.
     oob_score : bool or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
+        Whether to compute the out-of-bag accuracy. A callable ``metric(y_true, y_pred)`` replaces accuracy.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
+        Class weights, multiplied by the sample weights; "balanced" as in scikit-learn.
     warm_start : bool, default=False
-        Whether ``fit`` adds to the trees of the call before, on the same data, as if all were fitted at once.
+        Whether ``fit`` adds trees to the previous fit on the same data. The result is that of one fit of all.
     callback : callable or None, default=None
         ``callback(number, tree)`` is called after each tree, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per tree.
+        1 prints about ten lines of progress with the remaining time, 2 one line per tree.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and of the trees.
+        Seed of the sampling and of the trees.
     n_jobs : int or None, default=None
-        Trees grown at the same time. Results do not depend on it.
+        Number of trees grown in parallel. Results do not depend on it.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
     estimators_ : list of CARTClassifier
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all trees.
     oob_score_, oob_decision_function_, oob_prediction_
-        If ``oob_score`` is set: the score, class shares and classes by the trees that have not seen a sample. Shares
-        are NaN for samples that every tree has seen.
+        If ``oob_score`` is set: the score, the class fractions and the predicted classes of the out-of-bag votes.
+        Fractions are NaN for samples without an out-of-bag vote.
     feature_importances_ : array of shape (n_features,)
-        Impurity removed by each feature's splits, as shares that sum to one.
+        Decrease of impurity by the splits of each feature, normalized to sum to one.
 
     See Also
     --------
-    fuselearn.FusedClassifier : Forests and other ensembles, weighed by their errors.
+    fuselearn.FusedClassifier : Forests and other ensembles, weighted by their errors.
     BaggedClassifier : Bagging of any classifier.
-    sklearn.ensemble.RandomForestClassifier, sklearn.ensemble.ExtraTreesClassifier : Forests of scikit-learn.
+    sklearn.ensemble.RandomForestClassifier, sklearn.ensemble.ExtraTreesClassifier : Forests in scikit-learn.
 
     Notes
     -----
-    Missing values and category columns of a DataFrame need no preparation, see :class:`CARTClassifier`. A sample drawn
+    Missing values and category columns of a DataFrame are handled natively, see :class:`CARTClassifier`. A sample drawn
     twice counts twice in ``min_samples_leaf``; in scikit-learn's forests it counts once.
 
     References

@@ -53,21 +53,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClassTruth(Truth):
-    """The true classes of the training samples: the largest score, the first of equal ones, should be theirs."""
+    """The true classes of the training samples. Of equal scores, the first class is predicted."""
 
     classes: npt.NDArray[np.int32]
     vote: str
 
     def losses(self, scores: Scores) -> npt.NDArray[np.bool_]:
-        """Return which samples are wrong."""
+        """Return which samples are misclassified."""
         return scores.argmax(axis=1) != self.classes
 
     def mean(self, loss: npt.NDArray[Any]) -> float:
-        """Return the weight of the wrong samples."""
+        """Return the weight of the misclassified samples."""
         return exact_sum(self.shares[loss]) if self.is_exact else super().mean(loss)
 
     def weigh(self, losses: Weights, weights: Weights) -> float:
-        """Return the weighted sum of losses, by other weights than the initial ones."""
+        """Return the sum of losses under the given weights."""
         return exact_sum(weights * losses) if self.is_exact else float(weights @ losses)
 
     def fractions(self, n_classes: int) -> Weights:
@@ -75,7 +75,7 @@ class ClassTruth(Truth):
         return np.array([self.mean(self.classes == c) for c in range(n_classes)])
 
     def compare(self, y: Scores, h: Model) -> Measurement:
-        """Compute the measurement of a model, which counts with its votes or with its scores."""
+        """Compute the measurement of a model from its votes or from its scores."""
         if self.vote == "probability":
             return self.measure(y, h.scores())
         votes = h.votes()
@@ -83,7 +83,7 @@ class ClassTruth(Truth):
         return Measurement(None, votes, wrong, Errors(*errors))
 
     def compare_in_units(self, y: Scores, h: Model) -> Measurement:
-        """Compute the measurement of a model for a part of the samples; its errors are exact sums, see `exact`."""
+        """Compute the measurement of a model for a partition of the samples; its errors are exact sums, see `exact`."""
         if self.vote == "class":
             votes = h.votes()
             wrong, units = compare_votes_in_units(y, votes, self.classes, self.shares)
@@ -96,14 +96,14 @@ class ClassTruth(Truth):
         )
 
     def units(self, wrong: npt.NDArray[np.bool_]) -> int:
-        """Sum up the weights of some samples."""
+        """Sum the weights of some samples exactly."""
         return sum_units(self.shares[wrong])
 
 
 class CoreStates:
-    """The states of the filters in the core, which trains and measures a tree that votes in one call.
+    """The filter states in the core, which trains and measures a voting tree in one call.
 
-    On small tables, this takes half of the time of the steps of `ArrayStates`, and gives the same to the bit.
+    On small tables this takes half the time of `ArrayStates`, with bit-identical results.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class CoreStates:
 
     @staticmethod
     def suit(problem: Problem, vote: str, sampling: str) -> bool:
-        """Return whether the core can do it: trees on the whole bound table that vote, and usual samples."""
+        """Return whether the core supports the problem: voting trees on the whole bound table, multinomial sampling."""
         learner = problem.learner
         return (
             isinstance(learner, TreeLearner)
@@ -158,11 +158,11 @@ class CoreStates:
         return TreeModel(tree, self.learner.n_categories, self.learner.bound)
 
     def measure(self, h: TreeModel) -> Errors:
-        """Return the errors of the measurement, which are known already."""
+        """Return the errors of the measurement, which `train` has computed."""
         return self.errors
 
     def out_of_bag_error(self) -> float:
-        """Count the votes of the tree measured last, and return the weight of the wrong out-of-bag votes."""
+        """Count the votes of the last tree and return the weight of the wrong out-of-bag votes."""
         return self.filters.count_out_of_bag(self.votes.priors)
 
     def reset(self) -> None:
@@ -170,12 +170,12 @@ class CoreStates:
         self.filters.reset_weights()
 
     def update(self, h: TreeModel, gain: float, weights_gain: float) -> None:
-        """Pull the estimate and the weights towards the tree measured last."""
+        """Update the estimate and the weights with the last tree."""
         self.filters.update(gain, weights_gain, self.weighting)
 
 
 def reset_rule(reset: str | None, variant: str, n_classes: int) -> ResetRule:
-    """Return the rule that the parameters ``reset`` and ``variant`` stand for."""
+    """Return the reset rule for the parameters ``reset`` and ``variant``."""
     guessing = guessing_error(n_classes)
     out_of_bag = guessing if reset == "out-of-bag" else math.inf
     if reset is None:
@@ -264,7 +264,7 @@ def train_kfhe(
 
 
 class KFHEClassifier(EnsembleClassifier):
-    """An ensemble in which a Kalman filter fuses classifiers, each a noisy measurement of the ideal one.
+    """An ensemble in which a Kalman filter fuses classifiers, each a noisy measurement of the ideal classifier.
 
     With y the estimate of the training samples' class scores, P its variance and h_t the t-th classifier, ::
 
@@ -272,97 +272,97 @@ class KFHEClassifier(EnsembleClassifier):
         gain            K = P / (P + R)
         estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
 
-    The sample for h_t is drawn with sample weights w that a second filter estimates in the same way, from measurements
-    in which wrong samples count more. Training ends early once K is 0: then nothing is left to learn. Since the
-    estimate is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``estimator_weights_``.
-    The weights w start as ``sample_weight``, by which errors are weighted, too.
+    The sample for h_t is drawn with sample weights w. A second Kalman filter estimates them in the same way, from
+    measurements that give misclassified samples larger weights. The weights w start as ``sample_weight``, which also
+    weights the errors. Training stops early when K is 0, since the estimate no longer changes. The estimate is linear
+    in the classifiers, so the trained ensemble is their sum weighted by ``estimator_weights_``.
 
     Parameters
     ----------
     estimator : classifier, list of classifiers or None, default=None
-        Base estimator: any scikit-learn classifier. None means a pruned tree, ``CARTClassifier()``; the papers' trees
-        are not pruned, ``CARTClassifier(complexity=None)``. Those of a list are trained in turn: all are trees, all are
-        SVMs of this library, or all are other classifiers.
+        Base estimator: any scikit-learn classifier. None means a pruned tree, ``CARTClassifier()``. The papers use
+        trees without pruning, ``CARTClassifier(complexity=None)``. The classifiers of a list are trained in turn; they
+        must be all trees, all SVMs of this library, or all other classifiers.
     n_estimators : int, default=100
-        Most classifiers to train after the first one, which is trained on all samples.
+        Maximum number of classifiers after the first one, which is trained on all samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
-        How wrong samples gain weight: KFHE-e multiplies their weight by e, KFHE-l adds it to the initial weight,
-        and loses less to wrong labels: in the paper's experiments .025 of macro F1 at 20 % instead of .058, but it has
-        .007 less without them. "symmetric", of the authors' program of 2018, also divides the weights of right samples
-        by e.
+        How the weights of misclassified samples increase. "exponential" (KFHE-e) multiplies them by e. "linear"
+        (KFHE-l) adds them to the initial weights and is more robust to label noise: with 20 % wrong labels it loses
+        0.025 of macro F1 in the paper's experiments, KFHE-e 0.058; without wrong labels it is 0.007 below KFHE-e.
+        "symmetric", from the authors' 2018 program, also divides the weights of correct samples by e.
     vote : {"class", "probability"}, default="class"
-        Whether a classifier's measurement is the class that it chooses or its class probabilities. The first
-        classifier always gives probabilities.
+        Whether a classifier is measured by its predicted class or by its class probabilities. The first classifier
+        always counts with its probabilities.
     sampling : {"multinomial", "poisson"}, default="multinomial"
-        How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of
-        each, with that number as the expected sum. The second way does not depend on where samples are kept, see
-        :class:`fuselearn.scale.DaskEnsemble`; unless sample weights are whole numbers, the first classifier is
-        then trained on such a sample, too.
+        How samples are drawn with replacement: n_samples of them, or an independent Poisson number of copies of each
+        sample with n_samples as the expected total. Poisson draws do not depend on how the data are partitioned, see
+        :class:`fuselearn.scale.DaskEnsemble`. With Poisson draws, the first classifier is trained on a drawn sample,
+        too, unless the sample weights are integers.
     reset : {"out-of-bag", "training"} or None, default="out-of-bag"
-        When the weights are set back to the initial ones. "training" is the rule of the papers: a classifier no better
+        When the weights are reset to the initial weights. "training" is the rule of the papers: a classifier no better
         than guessing on the training samples (error of at least 1 - 1/n_classes) is discarded, once, and replaced by
-        one drawn with the initial weights. "out-of-bag" also resets them after a measurement if the votes of all
-        classifiers on the samples that they were not trained on are no better than guessing under the weights: then the
-        weights contain nothing that can be learned, only wrong labels. None never resets them.
+        one trained on a sample drawn with the initial weights. "out-of-bag" also resets the weights after a measurement
+        if the out-of-bag votes, under the current weights, are no better than guessing: the weights are then
+        concentrated on samples that cannot be learned, such as wrong labels. None never resets them.
     variant : {"program", "paper"}, default="program"
-        Whether to follow the authors' program or the algorithm as it is printed; see Notes.
+        Whether to follow the authors' program or the algorithm printed in the paper; see Notes.
     oob_score : bool or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
+        Whether to compute the out-of-bag accuracy. A callable ``metric(y_true, y_pred)`` replaces accuracy.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
+        Class weights, multiplied by the sample weights; "balanced" as in scikit-learn.
     warm_start : bool, default=False
-        Whether ``fit`` adds to the classifiers of the call before, on the same data, as if all were fitted at once.
+        Whether ``fit`` adds classifiers to the previous fit on the same data. The result is that of one fit of all.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each classifier, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
-        classifier.
+        1 prints about ten lines of progress with the error, the gain and the remaining time, 2 one line per classifier.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and of the base learners.
+        Seed of the sampling and of the base estimators.
     n_jobs : int or None, default=None
-        Threads for growing trees on large data and for prediction. Results do not depend on it.
+        Number of threads for growing trees on large data and for prediction. Results do not depend on it.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
     estimators_ : list of classifiers
         The first one and ``n_iter_`` others.
     n_iter_ : int
-        Measurements made.
+        Number of measurements.
     gains_, variances_, measurement_errors_ : array of shape (n_iter,)
         Gain K, variance P and error R of each measurement.
     train_errors_ : array of shape (n_iter + 1,)
-        Fraction of wrong training samples of the estimate, from the first classifier on.
+        Fraction of training samples that the estimate misclassifies, starting with the first classifier.
     resets_ : array of int
-        Measurements (counted from 1) before which the weights were reset.
+        Measurements, counted from 1, before which the weights were reset.
     sample_weights_ : array of shape (n_samples,)
-        Final sample weights; they are large for samples that the ensemble fits worst.
+        Final sample weights; the largest belong to the samples that the ensemble fits worst.
     estimator_weights_ : array of shape (n_iter + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
     oob_score_, oob_decision_function_, oob_prediction_
-        If ``oob_score`` is set: the score, fractions of classes and classes of the votes by classifiers that were not
-        trained on a sample. Fractions are NaN for samples that every classifier was trained on.
+        If ``oob_score`` is set: the score, the class fractions and the predicted classes of the out-of-bag votes.
+        Fractions are NaN for samples without an out-of-bag vote.
     feature_importances_ : array of shape (n_features,)
-        Mean of the classifiers' importances, weighted by ``estimator_weights_``; if they have any, as trees do.
+        Mean of the classifiers' importances, weighted by ``estimator_weights_``, if the base estimator has importances,
+        as trees do.
 
     See Also
     --------
     SAMMEClassifier : Boosting: weighted votes instead of a Kalman filter.
     BaggedClassifier : Equal votes of classifiers on bootstrap samples.
-    fuselearn.multilabel.KFHEMultilabelClassifier : The same filters for several labels per sample.
+    fuselearn.multilabel.KFHEMultilabelClassifier : The same filters for multi-label data.
 
     Notes
     -----
-    ``KFHEClassifier(CARTClassifier(complexity=None), reset="training")`` is the authors' program, with
-    ``variant="paper"`` the algorithm as it is printed. They differ in this:
+    ``KFHEClassifier(CARTClassifier(complexity=None), reset="training")`` is the authors' program; with
+    ``variant="paper"`` it is the algorithm printed in the paper. They differ as follows:
 
     - The program trains the first classifier on all samples, the paper on a drawn sample.
-    - The program draws again, up to 100 times, until every class is among the samples drawn.
-    - The program replaces a classifier with an error of at least 1 - 1/n_classes once. The paper replaces one with a
-      larger error without a limit; here, 100 in a row are an error.
-    - With e_i = 1 for wrong samples and 0 for others, the program measures weights as w_i exp(e_i + 1/n) or, linear, as
-      1/n + w_i e_i; the paper prints w_i exp(e_i) and w_i e_i.
+    - The program draws again, up to 100 times, until the sample contains every class.
+    - The program replaces a classifier with an error of at least 1 - 1/n_classes once. The paper replaces classifiers
+      with a larger error without a limit; here, 100 replacements in a row raise an error.
+    - With e_i = 1 for misclassified samples and 0 for others, the program measures weights as w_i exp(e_i + 1/n) or,
+      linear, as 1/n + w_i e_i; the paper prints w_i exp(e_i) and w_i e_i.
 
     References
     ----------
@@ -467,7 +467,7 @@ class KFHEClassifier(EnsembleClassifier):
         Yields
         ------
         ndarray of shape (n_samples, n_classes)
-            In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
+            Scores after each of the ``n_iter_ + 1`` classifiers; the last array is that of ``predict_proba``.
         """
         samples = prepare_samples(self, X)
         outputs = self._fused_.outputs_of_models(samples)
@@ -492,12 +492,12 @@ class KFHEClassifier(EnsembleClassifier):
             yield self.classes_[self._choose(scores)]
 
     def plot_trace(self) -> Figure:
-        """Draw the filter at work: gain, variance, measurement error and training error per measurement.
+        """Plot gain, variance, measurement error and training error over the measurements.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Show it in a notebook, or write it with ``savefig``.
+            The figure, to display in a notebook or save with ``savefig``.
         """
         from fuselearn.ensembles.trace import draw_trace
 

@@ -22,7 +22,7 @@ LEAST_WEIGHT = 2 * np.finfo(float).eps
 
 
 def train_logitboost(problem: Problem, n_estimators: int = 100, *, learning_rate: float = 1.0) -> Trained:
-    """Train LogitBoost, a regression tree per class in each round."""
+    """Train LogitBoost: one regression tree per class in each round."""
     n_classes, learner, weights = problem.target.n_columns, problem.learner, problem.initial_weights
     counts = (weights > 0).astype(np.int32)
     truth = np.eye(n_classes)[problem.target.values]
@@ -39,17 +39,17 @@ def train_logitboost(problem: Problem, n_estimators: int = 100, *, learning_rate
 
 
 class LogitBoostClassifier(ClassifierBase):
-    """Additive logistic regression for many classes: Newton steps on the log-likelihood, each a regression tree.
+    """LogitBoost: additive logistic regression by Newton steps on the log-likelihood, each a regression tree.
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    With p_ij the probability so far that sample i is of class j, and y_ij whether it is, a round grows for each of the
-    c classes a regression tree f_j on the working response z, with the weights w, ::
+    Let p_ij be the current probability of class j for sample i, and y_ij be 1 if i belongs to j, else 0. Each round
+    fits one regression tree f_j for each of the c classes to the working response z with the weights w, ::
 
         z_ij = (y_ij - p_ij) / (p_ij (1 - p_ij)),     w_ij = p_ij (1 - p_ij),
 
-    where z is clipped to [-4, 4] and w is multiplied by ``sample_weight``. The scores F_j, from which the probabilities
-    follow as exp(F_j) / sum over k of exp(F_k), start at 0 and get ::
+    where z is clipped to [-4, 4] and w is multiplied by ``sample_weight``. The scores F_j, whose softmax gives the
+    probabilities, start at 0 and are updated by ::
 
         F_j <- F_j + learning_rate (c - 1) / c (f_j - mean over k of f_k).
 
@@ -58,22 +58,22 @@ class LogitBoostClassifier(ClassifierBase):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of rounds, with a tree per class each.
+        Number of rounds, each with one tree per class.
     learning_rate : float, default=1.0
-        Factor of every step; the paper has none, that is 1.
+        Factor of every step. The paper uses full steps, 1.
     max_depth : int or None, default=3
-        Most splits on a path; 1 means stumps. The paper has stumps, and trees of eight leaves.
+        Maximum depth of the trees; 1 means stumps. The paper uses stumps and trees with eight leaves.
     min_samples_leaf : int, default=1
-        Fewest samples in a leaf.
+        Minimum number of samples in a leaf.
     max_bins : int or None, default=255
-        Numeric features with more distinct values are cut into this many bins, see :class:`CARTRegressor`.
+        Numeric features with more distinct values are binned into this many bins, see :class:`CARTRegressor`.
     n_jobs : int or None, default=None
-        Threads for growing trees on large data and for prediction. Results do not depend on it.
+        Number of threads for growing trees on large data and for prediction. Results do not depend on it.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
     n_iter_ : int
         Number of rounds.
     feature_importances_ : array of shape (n_features,)
@@ -81,8 +81,8 @@ class LogitBoostClassifier(ClassifierBase):
 
     See Also
     --------
-    SAMMEClassifier : Boosting on the exponential loss.
-    sklearn.ensemble.HistGradientBoostingClassifier : Gradient boosting on the log loss, with small steps.
+    SAMMEClassifier : Boosting with the exponential loss.
+    sklearn.ensemble.HistGradientBoostingClassifier : Gradient boosting with the log loss and small steps.
 
     References
     ----------
@@ -135,7 +135,7 @@ class LogitBoostClassifier(ClassifierBase):
         return train_logitboost(problem, self.n_estimators, learning_rate=self.learning_rate)
 
     def decision_function(self, X: Any) -> Weights:
-        """Compute the scores F of the classes, or for two classes by how much the second one leads.
+        """Compute the scores F of the classes; for two classes, the score of the second class minus that of the first.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class LogitBoostClassifier(ClassifierBase):
 
     @property
     def feature_importances_(self) -> Weights:
-        """Mean of the trees' importances, as shares that sum to one."""
+        """Mean of the trees' importances, normalized to sum to one."""
         check_is_fitted(self)
         total = np.sum([tree_importances(model.tree, self.n_features_in_) for model in self._fused_.models], axis=0)
         return total / total.sum() if total.any() else total
@@ -161,7 +161,7 @@ class LogitBoostClassifier(ClassifierBase):
 
 
 def working_responses(truth: Weights, chances: Weights) -> tuple[Weights, Weights]:
-    """Return the working responses and their weights, given one-hot classes and the probabilities so far.
+    """Return the working responses and their weights, given one-hot classes and the current probabilities.
 
     Examples
     --------
@@ -173,6 +173,6 @@ def working_responses(truth: Weights, chances: Weights) -> tuple[Weights, Weight
 
 
 def spread(model: TreeModel, j: int, n_classes: int) -> TreeModel:
-    """Let the tree of class j say what it adds to the scores of all classes: to its own, and less to the others."""
+    """Return the tree of class j as an update of the scores of all classes, which sums to zero."""
     effect = (n_classes - 1) / n_classes * (np.eye(n_classes)[j] - 1.0 / n_classes)
     return TreeModel(model.tree.with_values(model.tree.values * effect), model.n_categories, model.bound)

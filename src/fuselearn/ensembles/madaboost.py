@@ -1,4 +1,4 @@
-"""MadaBoost: boosting in which no sample weighs more than at first."""
+"""MadaBoost: boosting in which no sample weight exceeds its initial value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuselearn.fusion import Problem, Trained
 
 
 class CappedWeights(SAMMEWeights):
-    """Weights that are those of boosting, but at most the initial ones, before they are scaled to sum to one."""
+    """Boosting weights bounded by the initial weights, before they are normalized to sum to one."""
 
     def __init__(self, problem: Problem, *, poisson: bool = False, reset: str = "training") -> None:
         super().__init__(problem, poisson=poisson, reset=reset)
@@ -19,7 +19,7 @@ class CappedWeights(SAMMEWeights):
 
     @property
     def state(self) -> Any:
-        """What a later fit continues with."""
+        """The state that a warm start continues with."""
         return self.margins
 
     @state.setter
@@ -28,7 +28,7 @@ class CappedWeights(SAMMEWeights):
         self._weigh()
 
     def raise_wrong(self, factor: float) -> None:
-        """Let the classifier measured last change the margins, and compute the weights."""
+        """Update the margins with the last classifier, and compute the weights."""
         self.margins = self.margins + np.log(factor) * (1.0 - 1.0 / self.n_classes - self.wrong)
         self._weigh()
 
@@ -50,25 +50,25 @@ def train_madaboost(
 
 
 class MadaBoostClassifier(SAMMEClassifier):
-    """AdaBoost with a bound on the weights: a sample never weighs more than at first.
+    """MadaBoost: AdaBoost with sample weights bounded by their initial values.
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    AdaBoost's weight of a sample that is wrong again and again grows without end, and so wrong labels and outliers take
-    over. With alpha_t the coefficient of the t-th classifier and c classes, sample i has the margin and weight ::
+    In AdaBoost, the weight of a sample that stays misclassified grows without limit, so that wrong labels and outliers
+    dominate. MadaBoost bounds the weights. With alpha_t the coefficient of the t-th classifier and c classes, sample i
+    has the margin and weight ::
 
         m_i = sum over t of alpha_t (1 - 1/c - [classifier t is wrong]),        w_i = d_i min(1, exp(-m_i)),
 
-    where d_i is its initial weight, ``sample_weight``; without the bound, this is AdaBoost. The coefficients are those
-    of SAMME, log((1 - err) / err) + log(c - 1), which for two classes gives the algorithm of the paper, and so are the
-    votes and the resets of the weights, see :class:`SAMMEClassifier`.
+    where d_i is its initial weight, ``sample_weight``. Without the bound, this is AdaBoost. Coefficients, votes and
+    resets of the weights are those of :class:`SAMMEClassifier`; for two classes, this is the algorithm of the paper.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Base learner: any scikit-learn classifier. None means ``CARTClassifier()``.
+        Base estimator: any scikit-learn classifier. None means ``CARTClassifier()``.
     n_estimators : int, default=100
         Number of classifiers.
     sampling, reset, oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
@@ -85,7 +85,7 @@ class MadaBoostClassifier(SAMMEClassifier):
     See Also
     --------
     SAMMEClassifier : Boosting without the bound.
-    BrownBoostClassifier : Boosting that gives samples up.
+    BrownBoostClassifier : Boosting that gives up samples that stay misclassified.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Rotation Forest: trees on features that are rotated by principal components of random subsets."""
+"""Rotation Forest: trees on features rotated by the principal components of random subsets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DRAWN_FRACTION = 0.75
 
 
 class RotatedModel(Model):
-    """A model of rotated features, and the rotation."""
+    """A model on rotated features, with its rotation."""
 
     def __init__(self, model: Model, coder: Any, ranges: Numbers, rotation: Numbers) -> None:
         self.model = model
@@ -46,7 +46,7 @@ class RotatedModel(Model):
 
 
 def train_rotation_forest(problem: Problem, n_estimators: int = 100, *, features_per_subset: int = 3) -> Trained:
-    """Train classifiers on rotated features, each on all samples; their scores have equal weights."""
+    """Train classifiers on differently rotated features of all samples; their scores have equal weights."""
     X, weights, learner = problem.X, problem.weights, problem.learner
     used = np.ones(len(X), dtype=bool) if weights is None else weights > 0
     ranges = np.ptp(X[used], axis=0)
@@ -74,57 +74,57 @@ def _train_rotated(
 
 
 class RotationForestClassifier(EnsembleClassifier):
-    """Classifiers on all samples, each with the features rotated in its own way.
+    """Rotation Forest: classifiers trained on all samples, each with its own rotation of the features.
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    For each classifier the features are divided at random into subsets of ``features_per_subset``. For each subset,
-    some of the classes are chosen at random, samples of these classes are drawn with replacement, three quarters of
-    their number, and the principal components of the subset's features are computed from them. All components are kept,
-    so that nothing is lost: the features are only rotated, and trees cut along other directions. The ensemble predicts
-    the mean of the class scores.
+    For each classifier, the features are divided at random into subsets of ``features_per_subset``. The principal
+    components of each subset are computed from a bootstrap sample of some randomly chosen classes, with three quarters
+    of their samples. All components are kept, so the features are only rotated and no information is lost; the trees
+    split along other directions. The ensemble predicts the mean of the class scores.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Base learner: any scikit-learn classifier that depends on the directions of the features, as trees do. None
+        Base estimator: any scikit-learn classifier that depends on the rotation of the features, as trees do. None
         means ``CARTClassifier(min_samples_split=4, min_samples_leaf=2, complexity=None)``.
     n_estimators : int, default=100
         Number of classifiers.
     features_per_subset : int, default=3
-        Features that are rotated together; the last subset may have fewer.
+        Number of features that are rotated together; the last subset may have fewer.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
+        Class weights, multiplied by the sample weights; "balanced" as in scikit-learn.
     random_state : int, RandomState or None, default=None
-        Seed of the rotations and of the base learners.
+        Seed of the rotations and of the base estimators.
     n_jobs : int or None, default=None
-        Classifiers trained at the same time. Results do not depend on it.
+        Number of classifiers trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
     estimators_ : list of classifiers
         Each expects samples divided by ``ranges_`` and multiplied by its rotation.
     rotations_ : list of square arrays
     ranges_ : array of shape (n_features,)
-        The largest value of each feature less the smallest, by which it is divided: principal components depend on
+        Range of each feature, maximum minus minimum. Features are divided by it because principal components depend on
         units.
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all classifiers.
     feature_importances_ : array of shape (n_features,)
-        Mean of the classifiers' importances, each shared by the features of a direction; if they have any.
+        Mean of the classifiers' importances, distributed over the features of each direction, if the base estimator has
+        importances.
 
     See Also
     --------
-    ForestClassifier : Forests of trees that cut along the features.
+    ForestClassifier : Forests of trees that split along the features.
 
     Notes
     -----
-    Features must be numbers without gaps; encode categories and fill gaps before, as in a scikit-learn pipeline. Sample
-    weights count for the base learners, and samples of weight 0 not at all.
+    Features must be numeric, without missing values; encode categories and impute missing values first, in a pipeline.
+    Sample weights are passed to the base estimators; samples with weight 0 are ignored.
 
     References
     ----------
@@ -162,7 +162,7 @@ class RotationForestClassifier(EnsembleClassifier):
     _shares_table = False  # each member has a table of its own
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: rotations need numbers without gaps."""
+        """Return scikit-learn's tags: missing values are not supported."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         tags.input_tags.sparse = False
@@ -206,7 +206,7 @@ def draw_rotation(X: Numbers, classes: npt.NDArray[np.int32], subset_size: int, 
     Returns
     -------
     array of shape (n_features, n_features)
-        Its columns are directions; each has length one and is 0 outside of the features of a subset.
+        Each column is a direction of length one, and 0 outside the features of its subset.
 
     Examples
     --------

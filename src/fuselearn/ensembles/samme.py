@@ -1,7 +1,6 @@
-"""The loop of boosting, and AdaBoost.SAMME: each classifier is trained on samples that the previous ones got wrong.
+"""The boosting loop, and AdaBoost.SAMME: each classifier focuses on the samples that the previous ones misclassified.
 
-The loop is the same for AdaBoost.SAMME, MadaBoost and BrownBoost; they differ in the rule by which sample weights
-follow from what was wrong.
+AdaBoost.SAMME, MadaBoost and BrownBoost share the loop and differ in the rule that updates the sample weights.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def boost(
     n_estimators: int,
     on_iteration: Callable[..., bool],
 ) -> None:
-    """Train classifiers until there are so many, or ``on_iteration(t, model, error=..., weight=...)`` returns True."""
+    """Train up to this many classifiers; stop if ``on_iteration(t, model, error=..., weight=...)`` returns True."""
     for t in range(len(run.models) + 1, n_estimators + 1):
         if rule.is_over:
             break
@@ -76,7 +75,7 @@ def boost(
 
 
 def _train_with_edge(rule: SAMMEWeights, rng: np.random.Generator) -> tuple[Any, float]:
-    """Train a classifier; draw again while it has no edge."""
+    """Train a classifier; draw a new sample while it has no edge."""
     for _ in range(MOST_TRIES):
         model = _train_with_split(rule, rng)
         error = rule.measure(model)
@@ -86,7 +85,7 @@ def _train_with_edge(rule: SAMMEWeights, rng: np.random.Generator) -> tuple[Any,
 
 
 def _train_with_split(rule: SAMMEWeights, rng: np.random.Generator) -> Any:
-    """Train a classifier; draw again while it is a tree without a split."""
+    """Train a classifier; draw a new sample while it is a tree without a split."""
     for _ in range(MOST_TRIES):
         model = rule.train(int(rng.integers(2**62)))
         if not isinstance(model, TreeModel) or model.tree.n_leaves > 1:
@@ -95,7 +94,7 @@ def _train_with_split(rule: SAMMEWeights, rng: np.random.Generator) -> Any:
 
 
 class SAMMEWeights:
-    """The weights of AdaBoost.SAMME, in memory: those of wrong samples are multiplied.
+    """The weights of AdaBoost.SAMME, in memory: the weights of misclassified samples are multiplied.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ class SAMMEWeights:
 
     @property
     def state(self) -> Any:
-        """What a later fit continues with."""
+        """The state that a warm start continues with."""
         return self.weights
 
     @state.setter
@@ -142,16 +141,16 @@ class SAMMEWeights:
         return self.problem.train(self.counts, seed)
 
     def measure(self, model: Any) -> float:
-        """Return the weight of the samples that a classifier gets wrong."""
+        """Return the weight of the samples that a classifier misclassifies."""
         self.wrong: npt.NDArray[np.bool_] = model.votes() != self.classes
         return exact_sum(self.weights[self.wrong]) if self.poisson else float(self.weights @ self.wrong)
 
     def has_edge(self, error: float) -> bool:
-        """Return True: a classifier no better than guessing stays, and resets the weights."""
+        """Return True: a classifier no better than guessing is kept, and resets the weights."""
         return True
 
     def update(self, error: float) -> tuple[float, bool]:
-        """Raise the weights of wrong samples, or reset all."""
+        """Increase the weights of misclassified samples, or reset all weights."""
         alpha, is_reset = samme_alpha(error, self.n_classes)
         is_reset = self._contain_nothing() or is_reset
         if is_reset:
@@ -161,14 +160,14 @@ class SAMMEWeights:
         return alpha, is_reset
 
     def _contain_nothing(self) -> bool:
-        """Return whether out-of-bag votes, if they are counted, are no better than guessing under the weights."""
+        """Return whether out-of-bag votes are counted and no better than guessing under the weights."""
         if self.votes is None:
             return False
         self.votes.add(np.where(self.wrong, -1, self.classes), self.counts == 0)
         return self._sum(self.weights * self.votes.losses()) >= guessing_error(self.n_classes)
 
     def raise_wrong(self, factor: float) -> None:
-        """Multiply the weights of the samples that the classifier measured last gets wrong, and scale all."""
+        """Multiply the weights of the samples that the last classifier misclassifies, and normalize."""
         self.weights = self.weights * np.where(self.wrong, factor, 1.0)
         self.weights /= self._sum(self.weights)
 
@@ -181,7 +180,7 @@ class SAMMEWeights:
 
 
 def samme_alpha(error: float, n_classes: int) -> tuple[float, bool]:
-    """Return SAMME's coefficient of a classifier with this error, and whether it resets the weights.
+    """Return the SAMME coefficient for a weighted error, and whether the weights are reset.
 
     Examples
     --------
@@ -196,14 +195,14 @@ def samme_alpha(error: float, n_classes: int) -> tuple[float, bool]:
 
 
 def train_boosting(problem: Problem, n_estimators: int, rule: SAMMEWeights) -> Trained:
-    """Train classifiers by the loop of boosting, with weighted votes.
+    """Train classifiers by the boosting loop, with weighted votes.
 
     Parameters
     ----------
     problem : Problem
     n_estimators : int
     rule : SAMMEWeights
-        Or a subclass: the rule by which weights follow from what is wrong.
+        The rule that updates the weights; subclasses implement other rules.
     """
     run, rng = BoostRun(), problem.rng
     n_samples, n_classes = problem.n_samples, problem.target.n_columns
@@ -234,76 +233,76 @@ def train_samme(
 
 
 class SAMMEClassifier(EnsembleClassifier):
-    """AdaBoost for several classes: each classifier is trained on samples that the previous ones got wrong.
+    """Multi-class AdaBoost (SAMME): each classifier focuses on the samples that the previous ones misclassified.
 
-    The t-th classifier is trained on a sample drawn with the sample weights w. With err the weight that it gets wrong
-    and c classes, ::
+    The t-th classifier is trained on a sample drawn with the weights w. With err its weighted error and c classes, ::
 
         alpha = log((1 - err) / err) + log(c - 1),        w_i <- w_i exp(alpha [sample i is wrong]),
 
-    and w, at first ``sample_weight``, is scaled to sum to one. The ensemble predicts the class with the largest sum of
-    alpha over its votes; of equal ones, the class with most training samples. A classifier no better than guessing (err
-    at least 1 - 1/c), or one without error, resets the weights and stays, with the alpha of an error just below
-    guessing, or of 0.001.
+    where w starts as ``sample_weight`` and is normalized to sum to one. The ensemble predicts the class with the
+    largest sum of alpha; ties are broken in favor of the class with more training samples. A classifier no better than
+    guessing (err of at least 1 - 1/c), or without errors, resets the weights. It is kept with the alpha of an error
+    just below guessing, or of 0.001.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Base learner: any scikit-learn classifier. None means ``CARTClassifier()``.
+        Base estimator: any scikit-learn classifier. None means ``CARTClassifier()``.
     n_estimators : int, default=100
         Number of classifiers.
     sampling : {"multinomial", "poisson"}, default="multinomial"
-        How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of
-        each, with that number as the expected sum. The second way does not depend on where samples are kept, see
+        How samples are drawn with replacement: n_samples of them, or an independent Poisson number of copies of each
+        sample with n_samples as the expected total. Poisson draws do not depend on how the data are partitioned, see
         :class:`fuselearn.scale.DaskEnsemble`.
     reset : {"training", "out-of-bag"}, default="training"
-        Whether weights are also reset if the votes of all classifiers on the samples that they were not trained on are
-        no better than guessing under the weights, as in :class:`KFHEClassifier`: then the weights contain wrong labels
-        only. On the datasets of the KFHE paper, macro F1 gains .07 with 20 % wrong labels, and loses .005 without.
+        "out-of-bag" also resets the weights if the out-of-bag votes, under the current weights, are no better than
+        guessing, as in :class:`KFHEClassifier`. On the datasets of the KFHE paper, macro F1 is 0.07 higher with 20 %
+        wrong labels and 0.005 lower without.
     oob_score : bool or callable, default=False
-        Whether to score out-of-bag votes by accuracy; or another ``metric(y_true, y_pred)``.
+        Whether to compute the out-of-bag accuracy. A callable ``metric(y_true, y_pred)`` replaces accuracy.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
+        Class weights, multiplied by the sample weights; "balanced" as in scikit-learn.
     warm_start : bool, default=False
-        Whether ``fit`` adds to the classifiers of the call before, on the same data, as if all were fitted at once.
+        Whether ``fit`` adds classifiers to the previous fit on the same data. The result is that of one fit of all.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each classifier, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per classifier.
+        1 prints about ten lines of progress with the remaining time, 2 one line per classifier.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and of the base learners.
+        Seed of the sampling and of the base estimators.
     n_jobs : int or None, default=None
-        Threads for growing trees on large data and for prediction. Results do not depend on it.
+        Number of threads for growing trees on large data and for prediction. Results do not depend on it.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
     estimators_ : list of classifiers
     estimator_weights_ : array of shape (n_estimators,)
         alpha of each classifier.
     oob_score_, oob_decision_function_, oob_prediction_
-        If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen
-        a sample. Shares are NaN for samples that every classifier has seen.
+        If ``oob_score`` is set: the score, the class fractions and the predicted classes of the out-of-bag votes.
+        Fractions are NaN for samples without an out-of-bag vote.
     feature_importances_ : array of shape (n_features,)
-        Mean of the classifiers' importances, weighted by ``estimator_weights_``; if they have any, as trees do.
+        Mean of the classifiers' importances, weighted by ``estimator_weights_``, if the base estimator has importances,
+        as trees do.
     estimator_errors_ : array of shape (n_estimators,)
         Weighted error of each classifier.
     resets_ : array of int
-        Classifiers (counted from 1) after which the weights were reset.
+        Classifiers, counted from 1, after which the weights were reset.
     sample_weights_ : array of shape (n_samples,)
         Final sample weights.
 
     See Also
     --------
-    KFHEClassifier : A Kalman filter instead of weighted votes; less sensitive to wrong labels.
-    MadaBoostClassifier, BrownBoostClassifier : Boosting with bounds on the weights of samples.
+    KFHEClassifier : A Kalman filter instead of weighted votes; more robust to wrong labels.
+    MadaBoostClassifier, BrownBoostClassifier : Boosting with bounded sample weights.
     BaggedClassifier : Equal votes of classifiers on bootstrap samples.
     sklearn.ensemble.AdaBoostClassifier : Boosting by sample weights, without resampling.
 
     Notes
     -----
-    A tree without a split is drawn and grown again, up to 100 times.
+    A tree without a split is replaced by a tree on a new sample, up to 100 times.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Support vector machines as an ordinary classifier."""
+"""Support vector machines as a scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -15,65 +15,64 @@ from fuselearn.learners.svm import KERNELS, PROBABILITIES, SCALINGS, SVMLearner
 
 
 class SVMClassifier(ClassifierBase):
-    """Support vector machines with probabilities, made to be trained many times on one table.
+    """Support vector machine (SVM) with probabilities, fast as the base estimator of an ensemble.
 
-    Two classes are told apart by one machine, more of them by one machine per class against all others. The machine
-    of a sample x with support vectors x_i decides by ::
+    For two classes there is one SVM; for more, one SVM per class against all others (one-vs-rest). The decision value
+    of a sample x, with support vectors x_i, is ::
 
         f(x) = sum_i a_i k(x_i, x) + b,        k(x, z) = exp(-gamma |x - z|^2)   or   gamma x.z,
 
-    and f becomes a probability by Platt's method. Alone, it does what ``sklearn.svm.SVC`` does in a pipeline with a
-    ``StandardScaler``. As the base learner of an ensemble of this library, all its models share one scaled table and
-    one matrix of kernel values.
+    and Platt's method turns f into a probability. A single SVMClassifier corresponds to ``sklearn.svm.SVC`` in a
+    pipeline with a ``StandardScaler``. As the base estimator of an ensemble, all its models share one scaled table and
+    one kernel matrix.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of a sample on the wrong side of its margin, multiplied by its weight.
+        Penalty of a sample on the wrong side of the margin, multiplied by its weight.
     kernel : {"rbf", "linear"}, default="rbf"
     gamma : float or None, default=None
-        Factor of the kernel. None means one over the number of features.
+        Kernel coefficient. None means 1 / n_features.
     probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated decision values, as 1 / (1 + exp(-2 f)), or 0 and 1. Only
-        the first one takes further fits, one for each of ``cv`` folds.
+        How probabilities are computed: by Platt's method on cross-validated decision values, as 1 / (1 + exp(-2 f)), or
+        as 0 and 1. Only "platt" needs additional fits, one for each of ``cv`` folds.
     cv : int, default=5
-        Number of folds of Platt's method. Two take about half the time, and are enough for the members of an ensemble.
+        Number of folds of Platt's method. Two folds take about half the time and suffice for members of an ensemble.
     scaling : {"standard", "minmax"} or None, default="standard"
-        Whether features are divided by their standard deviation, by their range, or not at all.
+        Whether features are divided by their standard deviation, by their range, or not scaled.
     impute : bool, default=False
-        Whether missing values are replaced by the median of their feature, and features that have some in training get
-        another feature, of 0 and 1, that says where. Otherwise missing values raise an error.
+        Whether missing values are replaced by the median of their feature, with a binary indicator feature for each
+        feature with missing values in training. If False, missing values raise an error.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which C is multiplied; "balanced" gives all classes the same total weight.
+        Class weights, multiplied by C; "balanced" gives all classes the same total weight.
     random_state : int, RandomState or None, default=None
         Seed of the folds of Platt's method.
     n_jobs : int or None, default=None
-        Machines trained at the same time. Results do not depend on it.
+        Number of SVMs trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
-        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+        The classes; the number of features; their names, if ``X`` is a DataFrame with string column names.
 
     See Also
     --------
-    KFHEClassifier : Fuse such classifiers with a Kalman filter: ``KFHEClassifier(SVMClassifier())``.
-    CARTClassifier : The other base learner that binds a table once.
-    sklearn.svm.SVC : With more kernels, for a single model.
+    KFHEClassifier : Fuse SVMs with a Kalman filter: ``KFHEClassifier(SVMClassifier())``.
+    CARTClassifier : The other base estimator that binds a table once.
+    sklearn.svm.SVC : More kernels, for a single model.
 
     Notes
     -----
-    ``predict``, ``predict_proba`` and ``decision_function`` agree: the last one returns the logarithms of
-    probabilities, or their difference if there are two classes. Weights of samples are never read as copies of them.
-    Category columns of a DataFrame become one feature of 0 and 1 per category.
+    ``predict``, ``predict_proba`` and ``decision_function`` agree: ``decision_function`` returns the logarithms of the
+    probabilities, or their difference for two classes. Sample weights multiply C; they are not copies of samples.
+    Category columns of a DataFrame are one-hot encoded.
 
-    Up to 16,384 samples, where the matrix of kernel values takes 1 GiB, machines are exact for both kernels. With more
-    samples, the radial kernel is approximated by Nystroem features, made of its values to 500 samples, and a warning
-    says so. Machines of a linear kernel stay exact: with more than 16,384 samples, or more than 2,000 if X is sparse,
-    they are trained on the features by dual coordinate descent, without kernel values. The loss is the hinge loss and
-    the intercept is not penalised in every case.
+    Up to 16,384 samples, where the kernel matrix takes 1 GiB, the solution is exact for both kernels. With more
+    samples, the RBF kernel is approximated by Nystroem features with 500 components, with a warning. The linear kernel
+    stays exact: with more than 16,384 samples, or more than 2,000 if X is sparse, it is trained on the features by dual
+    coordinate descent, without a kernel matrix. The loss is always the hinge loss, and the intercept is not penalized.
 
     References
     ----------
@@ -128,7 +127,7 @@ class SVMClassifier(ClassifierBase):
         return train_one(problem, int(problem.rng.integers(2**31)))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Compute the logarithms of the class probabilities, or the log-odds of the second of two classes.
+        """Compute the logarithms of the class probabilities; for two classes, the log-odds of the second.
 
         Parameters
         ----------
@@ -137,7 +136,7 @@ class SVMClassifier(ClassifierBase):
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            The class that is predicted has the largest one; the second of two classes is predicted above 0.
+            The class with the largest value is predicted; of two classes, the second if the value is above 0.
         """
         check_is_fitted(self)
         (model,) = self._fused_.models

@@ -1,4 +1,4 @@
-"""Draw what a Kalman-filter ensemble did while it was trained, and what a fused one made of its members."""
+"""Plot the training of a Kalman-filter ensemble, and the members of a fused classifier."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def draw_trace(model: Any) -> Figure:
-    """Draw gain, variance, measurement error and training error over the measurements of a fitted model.
+    """Plot gain, variance, measurement error and training error over the measurements of a fitted model.
 
-    Weight resets are marked by thin vertical lines. The figure belongs to no window, so it leaves pyplot alone.
+    Thin vertical lines mark weight resets. The figure is not registered with pyplot.
     """
     from matplotlib.figure import Figure
 
@@ -43,7 +43,7 @@ def draw_trace(model: Any) -> Figure:
 
 
 def draw_members(names: Sequence[str], weights: Sequence[float], errors: Sequence[float], weight: str) -> Figure:
-    """Draw the weight of each member of a fused classifier beside its squared error; ``weight`` names the former."""
+    """Plot the weight and the squared error of each member of a fused classifier; ``weight`` labels an axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 1.2 + 0.3 * len(names)), layout="constrained")

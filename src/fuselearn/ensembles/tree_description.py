@@ -1,4 +1,4 @@
-"""What can be told about a single tree: its nodes as text, and the importances of features."""
+"""Descriptions of a single tree: its nodes as text, and its feature importances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fuselearn._core import Tree
 
 
 def write_tree(model: Any, describe_leaf: Callable[[int], str], decimals: int) -> str:
-    """Write out the tree of a fitted estimator, one line per node."""
+    """Return the tree of a fitted estimator as text, one line per node."""
     lines: list[str] = []
     _write_node(model, 0, "", "", describe_leaf, decimals, lines)
     return "\n".join(lines)
@@ -57,7 +57,7 @@ def _sides(model: Any, record: Any) -> tuple[str, str]:
 
 
 def tree_importances(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
-    """Return the impurity removed by each feature's splits, as fractions that sum to one."""
+    """Return the decrease of impurity by the splits of each feature, normalized to sum to one."""
     is_split = tree.nodes["feature"] >= 0
     gains = np.zeros(n_features)
     np.add.at(gains, tree.nodes["feature"][is_split], tree.nodes["gain"][is_split])
@@ -65,5 +65,5 @@ def tree_importances(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
 
 
 def shorten(number: float, decimals: int) -> str:
-    """Write a number with at most so many decimals."""
+    """Format a number with at most this many decimals."""
     return f"{number:.{decimals}f}".rstrip("0").rstrip(".") if decimals > 0 else f"{number:.0f}"

@@ -1,12 +1,12 @@
-"""Check the content of a model file: how much memory it would take, and what compiled code will use as an index.
+"""Check the content of a model file: its expanded size, and the indices that compiled code uses.
 
-A small file must not expand into gigabytes. There are four ways to try: entries that inflate, arrays that claim to be
-larger than their entry, one entry read many times, and a description whose parts refer to each other. fuselearn writes
-none of these, so all four are refused before anything is built.
+A small file must not expand to gigabytes. A forged file could contain compressed entries, arrays with a shape larger
+than their entry, one entry that is read many times, or a description with parts that refer to each other. fuselearn
+writes none of these, so each raises an error before any object is created.
 
-Compiled code does not check indices, so a forged file could make it read or write any memory. fuselearn's own trees
-are checked while they are restored (``learners/forests.py``); support vector machines, hierarchies of labels, and
-scikit-learn's trees, which may be base learners or steps of a pipeline, are checked here, after loading.
+Compiled code does not check indices, so a forged file could make it read or write any memory. fuselearn's trees are
+checked when they are restored (``learners/forests.py``). Support vector machines, label hierarchies and scikit-learn's
+trees, which may be base estimators or steps of a pipeline, are checked here after loading.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DESCRIPTION = "schema.json"
 
 
 def check_archive(content: bytes) -> bytes:
-    """Refuse an archive that would expand to far more than its size.
+    """Raise an error if an archive would expand to far more than its size.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def check_archive(content: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
         if len(entries) != len(archive.infolist()):
-            raise ModelFileError("It holds several entries of the same name.")
+            raise ModelFileError("It contains several entries of the same name.")
         if sum(entry.file_size for entry in entries.values()) > max(UNFOLDED_BYTES, len(content)):
             raise ModelFileError("It would expand to far more than its size.")
         for name, entry in entries.items():
@@ -66,29 +66,29 @@ def check_archive(content: bytes) -> bytes:
 
 
 def _check_array(file: Any, n_bytes: int) -> None:
-    """Refuse an array whose shape claims more or fewer bytes than there are."""
+    """Raise an error if the shape of an array does not match its number of bytes."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
     if dtype.hasobject or math.prod(shape) * dtype.itemsize != n_bytes - file.tell():
-        raise ModelFileError("It holds an array whose size does not match its shape.")
+        raise ModelFileError("It contains an array whose size does not match its shape.")
 
 
 def _check_sparse(content: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if sum(e.file_size for e in archive.infolist()) > max(SPARSE_BYTES, SPARSE_RATIO * len(content)):
-            raise ModelFileError("It holds a sparse matrix that would expand to far more than its size.")
+            raise ModelFileError("It contains a sparse matrix that would expand to far more than its size.")
         for entry in archive.infolist():
             with archive.open(entry) as file:
                 _check_array(file, entry.file_size)
 
 
 class _Description:
-    """The tree of parts by which skops describes a model.
+    """The tree of parts in the description that skops writes.
 
-    A part may be mentioned several times, under the same ``__id__``, and skops then takes the first mention for all.
-    If every mention has as many parts below it as the first one, the description cannot expand to more than is written,
-    and no part can contain itself.
+    A part may occur several times, under the same ``__id__``, and skops uses the first occurrence for all. If every
+    occurrence has as many parts below it as the first, the description cannot expand beyond its size, and no part can
+    contain itself.
     """
 
     def __init__(self, entries: dict[str, zipfile.ZipInfo]) -> None:
@@ -116,7 +116,7 @@ class _Description:
 
 
 def check_contents(model: Any) -> None:
-    """Refuse a model with malformed trees, support vector machines or hierarchies."""
+    """Raise an error if a model has malformed trees, support vector machines or hierarchies."""
     for part in walk_parts(model):
         check = CHECKS.get(f"{type(part).__module__}.{type(part).__name__}")
         if check is not None:
@@ -124,7 +124,7 @@ def check_contents(model: Any) -> None:
 
 
 def _check_machines(block: Any) -> None:
-    """Check that support vector machines fit the table that they were trained on."""
+    """Check that support vector machines match the table they were trained on."""
     table, machines, n_machines = block.table, block.machines, np.count_nonzero(~block.is_constant)
     if (
         table.shift.shape != (table.n_columns,)
@@ -132,7 +132,7 @@ def _check_machines(block: Any) -> None:
         or block.is_constant.shape != block.constants.shape
         or (machines is None) != (n_machines == 0)
     ):
-        raise ModelFileError("It holds support vector machines that do not fit their table.")
+        raise ModelFileError("It contains support vector machines that do not match their table.")
     if machines is None:
         return
     if machines.support is not None:
@@ -142,20 +142,20 @@ def _check_machines(block: Any) -> None:
     else:
         width = len(table.radial_maps[block.kernel.factor].normalization_)
     if machines.coefficients.shape != (n_machines, width) or machines.intercepts.shape != (n_machines,):
-        raise ModelFileError("It holds support vector machines that do not fit their table.")
+        raise ModelFileError("It contains support vector machines that do not match their table.")
     if machines.support is not None and width:
         training = table.root.training_rows()
         if training.shape != (table.n_rows, table.n_columns) or table.appended.shape[0] != table.n_rows:
-            raise ModelFileError("It holds support vector machines that do not fit their table.")
+            raise ModelFileError("It contains support vector machines that do not match their table.")
         if machines.support.min() < 0 or machines.support.max() >= table.n_rows:
-            raise ModelFileError("It holds support vectors out of range.")
+            raise ModelFileError("It contains support vectors out of range.")
 
 
 def _check_hierarchy(component: Any) -> None:
-    """Check that nodes of a hierarchy come after their parents, so that every descent ends."""
+    """Check that the nodes of a hierarchy come after their parents, so that every descent ends."""
     for number, node in enumerate(component.hierarchy):
         if any(child != -1 and not number < child < len(component.hierarchy) for child in node.children):
-            raise ModelFileError("It holds a hierarchy of labels with children out of place.")
+            raise ModelFileError("It contains a label hierarchy with children in the wrong position.")
 
 
 def _check_tree(tree: Any) -> None:
@@ -163,17 +163,17 @@ def _check_tree(tree: Any) -> None:
     nodes, values = state["nodes"], state["values"]
     _check_nodes(nodes["left_child"], nodes["right_child"], nodes["left_child"] < 0, nodes["feature"], tree.n_features)
     if len(values) != len(nodes) or tree.node_count != len(nodes):
-        raise ModelFileError("It holds a tree of scikit-learn with more nodes than values.")
+        raise ModelFileError("It contains a scikit-learn tree with more nodes than values.")
 
 
 def _check_predictor(predictor: Any) -> None:
     nodes = predictor.nodes
     _check_nodes(nodes["left"], nodes["right"], nodes["is_leaf"] != 0, nodes["feature_idx"], None)
     if not len(predictor.binned_left_cat_bitsets) == len(predictor.raw_left_cat_bitsets):
-        raise ModelFileError("It holds a tree of scikit-learn whose categories do not fit together.")
+        raise ModelFileError("It contains a scikit-learn tree with inconsistent categories.")
     is_category = (nodes["is_categorical"] != 0) & (nodes["is_leaf"] == 0)
     if (nodes["bitset_idx"][is_category] >= len(predictor.raw_left_cat_bitsets)).any():
-        raise ModelFileError("It holds a tree of scikit-learn that refers to categories out of place.")
+        raise ModelFileError("It contains a scikit-learn tree that refers to categories in the wrong position.")
 
 
 def _check_nodes(
@@ -187,10 +187,10 @@ def _check_nodes(
     place = np.arange(len(left))[~is_leaf]
     for child in (left[~is_leaf].astype(np.int64), right[~is_leaf].astype(np.int64)):
         if (child <= place).any() or (child >= len(left)).any():
-            raise ModelFileError("It holds a tree of scikit-learn with children out of place.")
+            raise ModelFileError("It contains a scikit-learn tree with children in the wrong position.")
     columns = feature[~is_leaf].astype(np.int64)
     if (columns < 0).any() or (n_features is not None and (columns >= n_features).any()):
-        raise ModelFileError("It holds a tree of scikit-learn that splits a column that does not exist.")
+        raise ModelFileError("It contains a scikit-learn tree that splits a feature that does not exist.")
 
 
 CHECKS: dict[str, Callable[[Any], None]] = {

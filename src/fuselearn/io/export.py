@@ -1,4 +1,4 @@
-"""Export models to ONNX, so that they can be served without fuselearn and without Python."""
+"""Export models to ONNX, for prediction without fuselearn and without Python."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ OLDEST_OPSET, USUAL_OPSET = 13, 17
 def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> onnx.ModelProto:
     """Export a fitted model to ONNX.
 
-    Labels equal those of ``predict``; probabilities are single-precision numbers that equal those of ``predict_proba``
-    within single precision.
+    The exported model predicts the same labels as ``predict``, and the same probabilities as ``predict_proba`` in
+    single precision.
 
     Parameters
     ----------
@@ -30,23 +30,22 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
         ``ErrorCorrectingCodeClassifier``; a ``FusedClassifier`` of such members; a ``PCTForestClassifier``,
         ``AdaBoostMHClassifier`` or ``GradientBoostingMultilabelClassifier``; HOMERs, chains and binary relevance over
         SVMs or trees, and ensembles of them; a ``FusedMultilabelClassifier`` or ``ThresholdedClassifier`` of such; or a
-        scikit-learn pipeline that ends in one, whose other steps skl2onnx converts. Of a search such as
-        ``GridSearchCV``, the best estimator is exported, and of a ``CleanedClassifier`` the one that it has
-        fitted.
+        scikit-learn pipeline that ends in one of these; skl2onnx converts the other steps. For a search such as
+        ``GridSearchCV``, the best estimator is exported; for a ``CleanedClassifier``, its fitted estimator.
     X : array or DataFrame, optional
-        Some samples like those to predict for; only their types matter. With an array of single-precision numbers, the
-        exported model takes single precision. Pipelines that were fitted on DataFrames need it.
+        Example samples; only their types are used. With a single-precision array, the exported model expects single
+        precision. Required for pipelines fitted on DataFrames.
     target_opset : int, optional
-        Version of ONNX's operators, 17 by default.
+        ONNX operator set version, 17 by default.
 
     Returns
     -------
     onnx.ModelProto
-        Its outputs are ``label``, of shape (n_samples,), and ``probabilities``, of shape (n_samples, n_classes); that
-        of a regressor is ``variable``, of shape (n_samples, 1). A model of numerical features has one input, the matrix
-        ``X`` of double-precision numbers. A model with categorical features has one input of shape (n_samples, 1) per
-        feature, with the name of the feature: double-precision numbers, or text for categories that are text. A missing
-        number is NaN, a missing text is the empty string.
+        The outputs of a classifier are ``label``, of shape (n_samples,), and ``probabilities``, of shape (n_samples,
+        n_classes); the output of a regressor is ``variable``, of shape (n_samples, 1). A model with numeric features
+        has one input, the double-precision matrix ``X``. A model with categorical features has one input of shape
+        (n_samples, 1) per feature, with the name of the feature and of type double, or string for text categories. A
+        missing number is NaN, a missing string is empty.
 
     Raises
     ------
@@ -79,7 +78,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
 
 
 def take_best(model: Any) -> Any:
-    """Return the best estimator of a fitted search, or that of a cleaned classifier; also as the last step."""
+    """Return the fitted estimator inside a search, a cleaned classifier, or a pipeline that ends in one."""
     if isinstance(model, Pipeline):
         *others, (name, last) = model.steps
         best = take_best(last)
@@ -101,7 +100,7 @@ def _check_opset(target_opset: int | None) -> int:
     opset = check_whole_number("target_opset", target_opset, OLDEST_OPSET)
     if opset > onnx.defs.onnx_opset_version():
         raise ValueError(
-            f"target_opset must be at most {onnx.defs.onnx_opset_version()}, the newest that the installed onnx knows, "
-            f"not {opset}."
+            f"target_opset must be at most {onnx.defs.onnx_opset_version()}, the newest version of the installed "
+            f"onnx, not {opset}."
         )
     return opset

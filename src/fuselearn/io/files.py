@@ -2,8 +2,8 @@
 
 A model file is a zip archive of three uncompressed entries: ``header.json`` describes the model; ``model.skops`` is the
 model, flattened by :mod:`fuselearn.io.flattening` and written by skops; ``digest.txt`` is the SHA-256 of the two, so
-that damage is noticed before anything is read from them. Loading never runs code from the file;
-:mod:`fuselearn.io.trust` lists the types that it may hold.
+that damage is detected before they are read. Loading never runs code from the file; :mod:`fuselearn.io.trust` lists the
+allowed types.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ PICKLED = b"\x80"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None) -> None:
-    """Save a model to a file that :func:`fuselearn.load` can read without running code from it.
+    """Save a model to a file that :func:`fuselearn.load` reads without running code from it.
 
-    The file is written under a temporary name and then renamed, so that a crash leaves the old file intact.
+    The file is written under a temporary name and then renamed, so a crash leaves the old file intact.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
     path : str or path
         Usually with the extension ``.fuse``.
     target : str, optional
-        Name of the target column, with which ``fuselearn predict`` scores a file that has it.
+        Name of the target column. ``fuselearn predict`` scores the predictions of files that contain it.
 
     Raises
     ------
     ModelFileError
-        If the model holds something that :func:`fuselearn.load` would refuse, such as a user-defined function or an
-        estimator of another package.
+        If the model contains an object that :func:`fuselearn.load` does not accept, such as a user-defined function or
+        an estimator of another package.
 
     Examples
     --------
@@ -94,8 +94,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, is not a model file, was written by a newer version, or contains a type outside of
-        fuselearn, NumPy, SciPy and scikit-learn.
+        If the file is damaged, is not a model file, was written by a newer version, or contains a type that is not from
+        fuselearn, NumPy, SciPy or scikit-learn.
 
     Examples
     --------
@@ -137,11 +137,11 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     -------
     dict
         ``format`` (version of the file format), ``fuselearn`` (version that wrote it), ``model`` (name of the class, or
-        of the steps of a pipeline), ``date`` (ISO 8601, UTC), ``versions`` (of Python and other packages), and, as far
-        as they are known, ``columns`` (each a dict with ``name``, with ``type`` and ``categories`` if trees use the
-        column directly, and with ``format`` and ``words`` if text is read as dates or numbers), ``left_out`` (columns
-        of the training table that are not features), ``classes`` or ``labels``, and ``training_shape`` (number of
-        samples and features).
+        of the steps of a pipeline), ``date`` (ISO 8601, UTC), ``versions`` (of Python and other packages), and, if
+        available, ``columns`` (each a dict with ``name``, with ``type`` and ``categories`` if trees use the column
+        directly, and with ``format`` and ``words`` if text is read as dates or numbers), ``left_out`` (columns of the
+        training table that are not features), ``classes`` or ``labels``, and ``training_shape`` (number of samples and
+        features).
 
     Examples
     --------
@@ -169,13 +169,13 @@ def _open_archive(file: BinaryIO) -> zipfile.ZipFile:
         if file.read(1) != PICKLED:
             raise
         raise ModelFileError(
-            "It looks like a pickle, and reading one can run any program. Save models by fuselearn.save."
+            "It looks like a pickle, and loading a pickle can run any program. Save models with fuselearn.save."
         ) from None
 
 
 @contextlib.contextmanager
 def _refusing(sentence: str) -> Iterator[None]:
-    """Turn any error about the content of a file into a message for the user."""
+    """Convert errors about the content of a file to messages for the user."""
     try:
         yield
     except ModelFileError as error:

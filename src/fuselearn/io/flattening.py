@@ -1,9 +1,9 @@
-"""Flatten a model into a list of parts and a few large arrays, and restore it.
+"""Flatten a model to a list of parts and a few large arrays, and restore it.
 
-skops describes every value in a few hundred bytes, keeps every array in a file of its own, and cannot describe circular
-references. A hierarchy of a thousand small models would take seconds and megabytes that way. So the structure of a
-model is written as one compact list, its arrays are joined into one per type, and skops stores these, together with
-the few objects that only it can describe: compiled parts of scikit-learn, sparse matrices, functions, random states.
+skops needs a few hundred bytes per value and one file per array, and does not support circular references. A hierarchy
+of a thousand small models would take seconds and megabytes. So the structure of a model is written as one compact list,
+and its arrays are joined to one per dtype. skops stores these, and the few objects that only skops supports: compiled
+parts of scikit-learn, sparse matrices, functions, random states.
 
 In the list, a value is a number, a string, a Boolean, null, or ``[k]`` for the ``k``-th part. A repeated value is
 listed once. The parts are
@@ -167,7 +167,7 @@ class _Reader:
     def build_array(self, number: int, kind: str, first: int, shape: list[int], order: Any) -> npt.NDArray[Any]:
         pool = self._arrays[kind]
         if 0 in shape and max(shape) > LONGEST_EMPTY:  # it takes no memory, but time
-            raise ModelFileError("It holds an array without numbers that claims to be long.")
+            raise ModelFileError("It contains an array without numbers that claims to be long.")
         return pool[first : first + math.prod(shape)].reshape(shape, order=order)
 
     def build_objects(self, number: int, shape: list[int], *values: Any) -> npt.NDArray[Any]:
@@ -206,14 +206,14 @@ def _is_simple(dtype: np.dtype[Any]) -> bool:
 
 
 def _check_key(key: Any) -> Any:
-    """Refuse nested tuples: if each holds another one twice, hashing them takes exponential time."""
+    """Raise an error for nested tuples: if each contains another one twice, hashing takes exponential time."""
     if isinstance(key, tuple) and any(isinstance(value, tuple) for value in key):
-        raise ModelFileError("It holds a mapping whose keys are tuples of tuples.")
+        raise ModelFileError("It contains a mapping whose keys are tuples of tuples.")
     return key
 
 
 def _form_of(kind: type) -> str | None:
-    """Return how objects of a class are described; None for those that do not consist of their state only."""
+    """Return how objects of a class are described; None if they are more than their state."""
     if issubclass(kind, tuple):
         return "named" if hasattr(kind, "_fields") else None
     if issubclass(kind, dict):
@@ -223,8 +223,8 @@ def _form_of(kind: type) -> str | None:
 
 
 def _trusted(name: str, form: str) -> Any:
-    """Return a class by its full name, if a file may hold its objects in this form."""
+    """Return a class by its full name, if a file may contain its objects in this form."""
     kind = find_class(name)
     if kind is None or _form_of(kind) != form:
-        raise ModelFileError(f"It holds {name}, which is not among the types that a model file may hold.")
+        raise ModelFileError(f"It contains {name}, which is not an allowed type in a model file.")
     return kind

@@ -28,7 +28,7 @@ def describe_model(model: Any) -> dict[str, Any]:
     -------
     dict
         ``format``, ``fuselearn``, ``model``, ``date`` and ``versions`` always; ``columns``, ``classes`` or ``labels``,
-        and ``training_shape`` if the fitted model knows them.
+        and ``training_shape`` if the fitted model has them.
     """
     last = find_predictor(model)
     header: dict[str, Any] = {
@@ -56,7 +56,7 @@ def describe_model(model: Any) -> dict[str, Any]:
 
 
 def describe_columns(model: Any) -> list[dict[str, Any]] | None:
-    """Describe the columns of the tables that a fitted model expects, or return None if it does not know them.
+    """Describe the columns of the tables that a fitted model expects, or return None if they are unknown.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def describe_columns(model: Any) -> list[dict[str, Any]] | None:
 
 
 def find_predictor(model: Any) -> Any:
-    """Return the estimator that predicts: the last step of a pipeline, the best one of a search."""
+    """Return the predicting estimator: the last step of a pipeline, the best estimator of a search."""
     if hasattr(model, "best_estimator_"):
         return find_predictor(model.best_estimator_)
     if hasattr(model, "steps"):
@@ -99,7 +99,7 @@ def _name(model: Any) -> str:
 
 
 def _find_coder(model: Any) -> TableCoder | None:
-    """Return the object that knows the types of the columns; later steps of a pipeline have other columns."""
+    """Return the object with the column types; later steps of a pipeline have different columns."""
     model = getattr(model, "best_estimator_", model)
     if hasattr(model, "steps"):
         return None

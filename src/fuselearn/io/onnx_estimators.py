@@ -1,6 +1,6 @@
-"""Export estimators to ONNX: their sums of models, and what they make of them.
+"""Export estimators to ONNX: their sums of models, and the predictions from these sums.
 
-Labels equal those of ``predict``. Everything is compared in double precision, as fuselearn does. The formulas of
+Labels equal those of ``predict``, since comparisons are in double precision, as in fuselearn. The formulas of
 error-correcting codes are those of :mod:`fuselearn.combine.output_codes`.
 """
 
@@ -71,7 +71,7 @@ def convert(model: Any, X: Any, opset: int) -> onnx.ModelProto:
 
 
 def add_classifier(graph: Graph, estimator: Any, matrix: str, label: str, probabilities: str) -> None:
-    """Add the nodes that turn a matrix of doubles into labels and probabilities."""
+    """Add the nodes that convert a matrix of doubles to labels and probabilities."""
     if isinstance(estimator, MultilabelBase):
         scores, deciding = add_label_scores(graph, estimator, matrix)
         graph.add("Cast", scores, output=probabilities, to=TensorProto.FLOAT)
@@ -102,7 +102,7 @@ def label_values(estimator: Any) -> npt.NDArray[Any]:
 
 @singledispatch
 def add_scores(estimator: Any, graph: Graph, matrix: str, *, exact: bool = True) -> str:
-    """Add the nodes that turn a matrix of doubles into class probabilities or values, of double precision if exact."""
+    """Add the nodes that convert a matrix of doubles to class probabilities or values, in double precision if exact."""
     return SumExporter(graph, estimator, matrix).add_sum(exact=exact)
 
 
@@ -127,15 +127,15 @@ def _(estimator: FusedClassifier, graph: Graph, matrix: str, *, exact: bool = Tr
 
 @read_categories.register
 def _(estimator: FusedClassifier) -> Categories:
-    """Return the categories as the members know them; features that no member sees count as numbers."""
+    """Return the categories in the members; features that no member uses count as numbers."""
     categories: Categories = [None] * getattr(estimator, "n_features_in_", 0)
     for name, model, columns in estimator._members_:
         try:
             own = read_categories(model)
         except TypeError as error:
             raise TypeError(
-                f"FusedClassifier cannot be exported to ONNX because of its member {name!r}: {error} Leave it out of "
-                "estimators; members can be SVMClassifier and ensembles of trees, as the default ones are."
+                f"FusedClassifier cannot be exported to ONNX because of its member {name!r}: {error} Remove it "
+                f"from estimators; members can be SVMClassifier and ensembles of trees, as by default."
             ) from error
         for feature, levels in zip(range(len(own)) if columns is None else columns, own, strict=True):
             categories[feature] = levels
@@ -143,7 +143,7 @@ def _(estimator: FusedClassifier) -> Categories:
 
 
 def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
-    """Add what :func:`fuselearn.fusion.members.sharpen` computes."""
+    """Add the computation of :func:`fuselearn.fusion.members.sharpen`."""
     powers = graph.add("Pow", graph.add("Add", probabilities, LEAST_PROBABILITY), float(exponent))
     return graph.add("Div", powers, graph.add("ReduceSum", powers, np.array([1]), keepdims=1))
 

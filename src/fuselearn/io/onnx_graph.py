@@ -1,4 +1,4 @@
-"""Build ONNX graphs, node by node, without repeating the checks that cost seconds on large tree ensembles.
+"""Build ONNX graphs node by node, without repeated checks, which take seconds on large tree ensembles.
 
 The inputs of a graph are one matrix of numbers, or one input per feature if some are categorical.
 """
@@ -28,7 +28,7 @@ class Graph:
     Parameters
     ----------
     outputs : iterable of str
-        The names of its outputs, which nothing else may have.
+        The names of the outputs, which no other value may have.
     opset : int
         Version of ONNX's operators.
 
@@ -87,7 +87,7 @@ class Graph:
 
 
 def add_logistic(graph: Graph, values: str) -> str:
-    """Add 1 / (1 + exp(-values)), in a form that stays above 0 as long as it can."""
+    """Add 1 / (1 + exp(-values)) in a numerically stable form."""
     power = graph.add("Exp", graph.add("Neg", graph.add("Abs", values)))
     return graph.add(
         "Div", graph.add("Where", graph.add("Less", values, 0.0), power, 1.0), graph.add("Add", 1.0, power)
@@ -183,9 +183,7 @@ def add_steps(graph: Graph, steps: Pipeline, X: Any) -> tuple[list[onnx.ValueInf
     declared = None
     if X is None:
         if hasattr(steps, "feature_names_in_"):
-            raise ValueError(
-                "Pass X, some samples of the training data: a pipeline does not know the types of its columns."
-            )
+            raise ValueError("Pass X, some training samples: a pipeline does not store the types of its columns.")
         declared = [("X", DoubleTensorType([None, steps.n_features_in_]))]
     elif not hasattr(X, "columns"):
         X = X[:1]

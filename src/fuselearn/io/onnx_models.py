@@ -1,9 +1,9 @@
-"""Read weighted sums of models as nodes of an ONNX graph: sums of classes, labels or values, of trees or SVMs.
+"""Convert weighted sums of trees or SVMs to nodes of an ONNX graph.
 
-A sum of trees is one operator, whose leaves hold coefficient times vote or class fractions. Other models become
-operators of their own, in double precision. What needs nothing of each other is computed side by side: all trees as one
-operator, and all SVMs of a table and a kernel as one product of matrices. A chain is computed label by label, as each
-model needs the labels before.
+A sum of trees is one operator; its leaves contain coefficient times vote or class fractions. Other models become
+separate operators in double precision. Independent models are computed together: all trees as one operator, and all
+SVMs of a table and a kernel as one matrix product. A chain is computed label by label, as each model uses the previous
+labels as features.
 
 The label probabilities of a HOMER are the products of the probabilities of all groups that contain the label. For its
 own decision, a sample descends a hierarchy to the groups whose probability is above 0.5, or at least to the most
@@ -50,14 +50,14 @@ class Kind(NamedTuple):
     """How models of a type are exported."""
 
     add: Callable[[SumExporter, Any, bool], str]
-    """Add the scores of a model, or, if the last argument is true, those by which it decides itself."""
+    """Add the scores of a model or, if the last argument is true, the scores for its own decision."""
     parts: Callable[[Any], Sequence[Any] | None] = lambda model: ()
     """List the models and estimators that a model consists of; None if it cannot be exported."""
 
 
 @singledispatch
 def read_categories(estimator: Any) -> Categories:
-    """Return the categories of an estimator's features, None for numbers, or refuse one that cannot be exported."""
+    """Return the categories of an estimator's features, None for numbers. Unsupported estimators raise an error."""
     if not hasattr(estimator, "_fused_"):
         raise TypeError(f"{type(estimator).__name__} cannot be exported to ONNX by fuselearn.")
     waiting, machines, categories = list(estimator._fused_.models), [], None
@@ -84,7 +84,7 @@ def read_categories(estimator: Any) -> Categories:
 
 
 def add_label_scores(graph: Graph, estimator: MultilabelBase, matrix: str) -> tuple[str, str]:
-    """Add the probabilities of the labels, and the scores by which a classifier decides."""
+    """Add the probabilities of the labels, and the scores for a classifier's decision."""
     exporter, rule = SumExporter(graph, estimator, matrix), getattr(estimator, "rule_", None)
     scores = _add_constants(graph, estimator, graph.add("Clip", exporter.add_sum(), 0.0, 1.0))
     decides = isinstance(rule, OwnDecision) and estimator._fused_.deciding() is not estimator._fused_
@@ -100,7 +100,7 @@ def _add_constants(graph: Graph, estimator: MultilabelBase, scores: str) -> str:
 
 
 def add_log_odds(graph: Graph, scores: str, bound: float) -> str:
-    """Add the log-odds of probabilities, none of which is nearer to 0 or 1 than the bound."""
+    """Add the log-odds of probabilities clipped to the bound."""
     clipped = graph.add("Clip", scores, bound, 1 - bound)
     return graph.add("Log", graph.add("Div", clipped, graph.add("Sub", 1.0, clipped)))
 
@@ -138,7 +138,7 @@ class SumExporter:
         Parameters
         ----------
         deciding : bool, default=False
-            Whether the models decide themselves.
+            Whether to add the scores for the models' own decisions.
         exact : bool, default=True
             Whether a sum of trees needs double precision.
         """
@@ -151,7 +151,7 @@ class SumExporter:
         return self.add("Div", total, np.asarray(fused.divisor, dtype=np.float64))
 
     def add_model(self, model: Any, deciding: bool = False) -> str:
-        """Add the scores of a model, or those by which it decides itself."""
+        """Add the scores of a model, or the scores for its own decision."""
         return KINDS[type(model)].add(self, model, deciding)
 
     def _add_output(self, model: Any, output: str) -> str:
@@ -227,7 +227,7 @@ class SumExporter:
         return add_logistic(self.graph, total) if model.is_logistic else total
 
     def add_fused(self, model: FusedModel, deciding: bool) -> str:
-        """Add what :class:`~fuselearn.multilabel.methods.log_odds.LogOddsFusion` computes."""
+        """Add the computation of :class:`~fuselearn.multilabel.methods.log_odds.LogOddsFusion`."""
         total: Any = model.fusion.intercepts
         for member, weights in zip(model.members, model.fusion.weights, strict=True):
             scores, _ = add_label_scores(self.graph, member, self.matrix)

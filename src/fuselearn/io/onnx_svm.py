@@ -1,7 +1,7 @@
 """Export support vector machines to ONNX, as products of matrices in double precision.
 
-The formulas are those of :class:`~fuselearn.learners.svm.SVMLearner`. Categories become columns of 0 and 1, which are
-scaled; a linear machine has one weight per column, and a radial one has one per kernel value,
+The formulas are those of :class:`~fuselearn.learners.svm.SVMLearner`. Categories are one-hot encoded and scaled. A
+linear SVM has one weight per feature, and an RBF SVM has one weight per kernel value,
 
     exp(-gamma |x - z|^2) = exp(2 gamma (x.z - x.x / 2 - z.z / 2)),
 
@@ -31,7 +31,7 @@ MOST_BYTES = 2**30
 
 
 def add_scaled(graph: Graph, encoder: NumberEncoder, table: KernelTable, matrix: str) -> str:
-    """Add the nodes that turn a matrix of doubles into the scaled columns of a table."""
+    """Add the nodes that convert a matrix of doubles to the scaled columns of a table."""
     add, numbers = graph.add, _add_numbers(graph, encoder, matrix)
     if encoder.impute:
         is_missing = add("IsNaN", numbers)
@@ -46,7 +46,7 @@ def add_scaled(graph: Graph, encoder: NumberEncoder, table: KernelTable, matrix:
 
 
 def add_machines(graph: Graph, blocks: Sequence[LabelMachines], scaled: str, appended: str = "") -> str:
-    """Add the probabilities of machines of one kernel and one table, side by side.
+    """Add the probabilities of the SVMs of one kernel and one table.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def add_machines(graph: Graph, blocks: Sequence[LabelMachines], scaled: str, app
     Returns
     -------
     str
-        The name of the probabilities, one column per machine.
+        The name of the probabilities, with one column per SVM.
     """
     add, (table, kernel) = graph.add, (blocks[0].table, blocks[0].kernel)
     if not table.is_sparse and table.collapses(kernel):
@@ -83,7 +83,7 @@ def add_coupled(graph: Graph, coupling: Coupling | None, chances: str) -> str:
 
 
 def refuse_large(model: Any, groups: Iterable[Sequence[LabelMachines]]) -> None:
-    """Refuse a model with more support vectors and weights than an ONNX file can hold; groups share a table."""
+    """Raise an error if an ONNX file cannot hold all support vectors and weights; groups share a table."""
     n_numbers = 0
     for blocks in groups:
         support = join_support(blocks)
@@ -91,13 +91,13 @@ def refuse_large(model: Any, groups: Iterable[Sequence[LabelMachines]]) -> None:
             n_numbers += len(support) * (blocks[0].table.n_columns + sum(len(block.constants) for block in blocks))
     if 8 * n_numbers > MOST_BYTES:
         raise TypeError(
-            f"{type(model).__name__} with {n_numbers:,} numbers for its support vectors cannot be exported to ONNX, "
-            "whose files have at most 2 GB; use kernel='linear'."
+            f"{type(model).__name__} with {n_numbers:,} numbers in its support vectors cannot be exported to "
+            f"ONNX, where files have at most 2 GB; use kernel='linear'."
         )
 
 
 def join_support(blocks: Sequence[LabelMachines]) -> npt.NDArray[np.int32] | None:
-    """Return the support vectors of several radial machines, as numbers of training rows; None if there are none."""
+    """Return the indices of the support vectors of several RBF SVMs; None if there are none."""
     kept = [
         block.machines.support
         for block in blocks
@@ -107,7 +107,7 @@ def join_support(blocks: Sequence[LabelMachines]) -> npt.NDArray[np.int32] | Non
 
 
 def _add_chances(graph: Graph, blocks: Sequence[LabelMachines], inputs: str) -> str:
-    """Add the probabilities of trained machines."""
+    """Add the probabilities of trained SVMs."""
     add, kernel = graph.add, blocks[0].kernel
     if kernel.name == "rbf":
         support = join_support(blocks)
@@ -128,7 +128,7 @@ def _add_chances(graph: Graph, blocks: Sequence[LabelMachines], inputs: str) -> 
 
 
 def _read_linear(block: Any) -> tuple[Floats, Floats]:
-    """Return one weight per column for each trained machine, however they were kept, and the intercepts."""
+    """Return one weight per column for each trained SVM, and the intercepts."""
     table, kept = block.table, block.machines
     weights = kept.coefficients.astype(np.float64)
     if kept.support is None:
@@ -161,13 +161,13 @@ def _radial_map(block: LabelMachines) -> Any:
 
 
 def _training_rows(table: KernelTable, support: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
-    """Return the scaled columns of training rows, and what a chain has appended to them."""
+    """Return the scaled columns of training samples, with the labels that a chain has appended."""
     extra = table.label_width * (table.appended[support].astype(np.float64) - 0.5)
     return _dense(table.root.training_rows()[support]), extra
 
 
 def _add_numbers(graph: Graph, encoder: NumberEncoder, matrix: str) -> str:
-    """Add the columns of 0 and 1 that categories become; missing and unknown ones are 0 in all of them."""
+    """Add the one-hot columns of categories; missing and unknown categories are all zeros."""
     widths, is_category = encoder.widths, encoder.coder.n_categories_ > 0
     if not is_category.any():
         return matrix

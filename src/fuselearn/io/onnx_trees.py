@@ -39,8 +39,8 @@ NODE = np.dtype(
 class TreeSum(NamedTuple):
     """Sums of trees: for each sample and target, the sum over trees of the value of the leaf that it reaches.
 
-    ``values[t]`` has one row per node of tree ``t``, of which only those of leaves matter, and one column for each of
-    the targets ``columns[t]`` that the tree adds to; without ``columns``, each tree adds to all.
+    ``values[t]`` has one row per node of tree ``t``, with values used at leaves only, and one column for each target in
+    ``columns[t]`` that the tree adds to; without ``columns``, each tree adds to all targets.
     """
 
     trees: Sequence[Tree]
@@ -59,7 +59,7 @@ class TreeSum(NamedTuple):
 
 
 def add_sums(graph: Graph, estimator: Any, tree_sum: TreeSum, matrix: str) -> str:
-    """Add a sum of trees in single precision, or refuse an estimator with too many categories."""
+    """Add a sum of trees in single precision; too many categories raise an error."""
     nodes = [_list_nodes(tree, tree_sum.n_categories, estimator) for tree in tree_sum.trees]
     weights = []
     for tree, values, columns in zip(tree_sum.trees, tree_sum.values, tree_sum.targets(), strict=True):
@@ -87,7 +87,7 @@ def add_sums(graph: Graph, estimator: Any, tree_sum: TreeSum, matrix: str) -> st
 
 
 def _list_nodes(tree: Tree, n_categories: npt.NDArray[np.int32], estimator: Any) -> npt.NDArray[Any]:
-    """Return the nodes of a tree, and behind them those of the chains that categorical splits become."""
+    """Return the nodes of a tree, followed by the nodes of the chains for categorical splits."""
     is_split = tree.nodes["feature"] >= 0
     nodes, splits = np.zeros(len(tree.nodes), dtype=NODE), tree.nodes[is_split]
     nodes["modes"] = np.where(is_split, "BRANCH_LT", "LEAF")
@@ -112,7 +112,7 @@ def _list_nodes(tree: Tree, n_categories: npt.NDArray[np.int32], estimator: Any)
 
 
 def _list_chain(tree: Tree, node: np.intp, next_free: int, n_categories: np.int32) -> npt.NDArray[Any]:
-    """Convert a categorical split to comparisons, of which the second gets the number ``next_free``, and so on.
+    """Convert a categorical split to comparisons, numbered from ``next_free`` except for the first.
 
     Each comparison sends the numbers below the end of an interval to its side, and the others to the next comparison.
     """
@@ -152,7 +152,7 @@ def add_exact_sums(graph: Graph, estimator: Any, tree_sum: TreeSum, matrix: str)
 
 
 def split_exactly(values: Sequence[npt.NDArray[np.float64]]) -> Sequence[npt.NDArray[np.float64]]:
-    """Split numbers into parts whose sums over all arrays lose nothing in single precision.
+    """Split numbers into parts with exact single-precision sums over all arrays.
 
     The first part of each number is a multiple of a power of two, which is so large that no sum of such multiples has
     more than 24 binary digits. The second part is a multiple of a smaller one, and the third is what remains.

@@ -1,4 +1,4 @@
-"""Predict for the samples of a file, block by block."""
+"""Predict for the samples of a file in blocks."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def open_rows(
     model : estimator
         Fitted.
     path : str or path
-        A CSV, TSV, Parquet or ARFF file. Its columns are found by name, in any order; a model that was trained without
-        names takes all columns in their order.
+        A CSV, TSV, Parquet or ARFF file. Columns are selected by name, in any order; a model that was trained without
+        names uses all columns in their order.
     block_rows : int, optional
         Maximum number of samples in memory at once.
     form : TextFormat, optional
@@ -64,7 +64,7 @@ def open_rows(
     Raises
     ------
     DatasetError
-        If columns are missing; they are named.
+        If columns are missing; the message names them.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def open_rows(
     options: dict[str, Any] = {"form": form} | ({} if block_rows is None else {"block_rows": block_rows})
     columns = describe_columns(model)
     if columns is None:
-        raise DatasetError(f"{type(model).__name__} does not know its features.")
+        raise DatasetError(f"{type(model).__name__} has neither n_features_in_ nor feature_names_in_.")
     if not hasattr(model, "feature_names_in_"):
         names = [name for name in read_columns(Path(path), form) if name not in index]
         if len(names) != len(columns):
@@ -100,7 +100,7 @@ def open_rows(
 
 
 def _reading(column: dict[str, Any]) -> str:
-    """Return how the cells of a column are read: dates, Booleans and words among numbers are text in a file."""
+    """Return how the cells of a column are read; dates, Booleans and words among numbers are text in a file."""
     if "type" not in column:
         return "others"
     return "numbers" if column["type"] == "number" and not column.get("words") else "texts"
@@ -114,7 +114,7 @@ def predict_blocks(
     sets: float | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> Generator[pd.DataFrame]:
-    r"""Predict for one block of samples after the other, while the next ones are being read.
+    r"""Predict for blocks of samples, while the next blocks are read.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def predict_blocks(
     sets : float, optional
         Coverage of the prediction sets to return with the predictions, by a model that has ``predict_set``.
     renamed : mapping of str to str, optional
-        Names under which columns of the index are returned, such as true labels, which are named like the predictions.
+        New names for columns of the index, such as true labels with the names of predictions.
 
     Yields
     ------
@@ -171,8 +171,8 @@ def predict_blocks(
 def format_answers(answers: pd.DataFrame, *, header: bool = False) -> bytes:
     r"""Write predictions as lines of a CSV file.
 
-    A prediction is one of a few classes, so that the line of each is formatted once and then looked up. Lines that hold
-    more than a class are formatted by pandas.
+    Predictions are one of a few classes, so each line is formatted once and reused. Lines with more than a class are
+    formatted by pandas.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def _no_predictions(model: Any, proba: bool, coverage: float | None) -> tuple[An
 
 
 def _arrange(block: Any, names: Any) -> Any:
-    """Return the samples with the features of the model in its order, or without names if it has none."""
+    """Return the samples with the model's features in order, or without names if it has none."""
     if names is None:
         return block.to_numpy()
     if not hasattr(block, "columns"):  # a sparse array was read in the right order

@@ -1,9 +1,9 @@
-"""The types that a model file may hold.
+"""The types allowed in a model file.
 
-Objects are rebuilt without running code from the file, but from the types that the file names, so safety depends on
-which names are accepted. By default, skops accepts Python's and NumPy's plain types, ufuncs, and scikit-learn's public
-estimators. This module decides about all other names. A whole package is never accepted, since NumPy, SciPy and
-scikit-learn have functions that run programs or read files.
+Objects are created from the types named in the file, without running code from it, so safety depends on the allowed
+names. By default, skops allows Python's and NumPy's plain types, ufuncs, and scikit-learn's public estimators. This
+module decides on all other names. A whole package is never allowed, since NumPy, SciPy and scikit-learn have functions
+that run programs or read files.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PARTS = frozenset(
     }
 )
 
-MAY_HOLD = "a model file may hold only estimators and values of fuselearn, NumPy, SciPy and scikit-learn."
+MAY_HOLD = "a model file may contain only estimators and values of fuselearn, NumPy, SciPy and scikit-learn."
 
 # Modules of scikit-learn whose public functions compute numbers from arrays and do nothing else.
 ARITHMETIC = ("sklearn.feature_selection", "sklearn.metrics", "sklearn.metrics.pairwise")
@@ -77,7 +77,7 @@ class ModelFileError(ValueError):
 
 
 def refuse_untrusted(names: Iterable[str]) -> None:
-    """Refuse a file that names anything other than the types a model file may hold.
+    """Raise an error if a file names a type that is not allowed.
 
     Parameters
     ----------
@@ -87,23 +87,24 @@ def refuse_untrusted(names: Iterable[str]) -> None:
     untrusted = [name for name in names if not is_trusted(name)]
     if untrusted:  # builtins are hardly what the user has put there
         named = min(untrusted, key=lambda name: name.partition(".")[0] in sys.stdlib_module_names)
-        raise ModelFileError(f"It holds {named}, and {MAY_HOLD}")
+        raise ModelFileError(f"It contains {named}, and {MAY_HOLD}")
 
 
 def refuse_foreign_estimators(model: Any) -> None:
-    """Refuse a model that contains an estimator of another package, before its parts are checked one by one."""
+    """Raise an error if a model contains an estimator of another package, before its parts are checked."""
     for part in walk_parts(model):
         kind = type(part)
         package = kind.__module__.partition(".")[0]
         if hasattr(kind, "get_params") and hasattr(kind, "fit") and package not in ("fuselearn", "sklearn"):
             raise ModelFileError(
-                f"It holds {kind.__module__}.{kind.__qualname__}, and {MAY_HOLD} joblib.dump saves any model, but "
-                f"load such files only if you trust their source. Or use the file format of {package}, if it has one."
+                f"It contains {kind.__module__}.{kind.__qualname__}, and {MAY_HOLD} joblib.dump saves any model, "
+                f"but load such files only from a trusted source. Or use the file format of {package}, if it has "
+                f"one."
             )
 
 
 def walk_parts(model: Any) -> Iterator[Any]:
-    """Iterate over a model and everything in it, each once."""
+    """Iterate over a model and all objects in it, once each."""
     waiting, seen = [model], set()
     while waiting:
         part = waiting.pop()
@@ -124,7 +125,7 @@ def _below(part: Any) -> Iterable[Any]:
 
 
 def is_trusted(name: str) -> bool:
-    """Return whether a model file may hold objects of a type, or a function."""
+    """Return whether a type or function is allowed in a model file."""
     return name in PARTS or find_class(name) is not None or _is_arithmetic(name)
 
 

@@ -1,10 +1,10 @@
 """Compare ensembles in repeated experiments, with statistics and a report.
 
-- `Suite` says what to compare, `Table` and `table_suite` on your own files; `Variant` is a method that shares the fit
-  of another one.
-- `run_suite` runs a suite; it can be stopped and resumed. `ResultStore` holds the results.
-- `summarize` averages them over the folds, `write_report` writes them as one HTML file.
-- `fuselearn.lab.statistics` ranks methods and tests differences, `fuselearn.lab.figures` plots them.
+- `Suite` defines a comparison, and `Table` and `table_suite` a comparison on your own files. `Variant` is a method that
+  shares the fit of another method.
+- `run_suite` runs a suite, which can be interrupted and resumed. `ResultStore` stores the results.
+- `summarize` averages results over the folds, and `write_report` writes an HTML report.
+- `fuselearn.lab.statistics` ranks methods and tests differences, and `fuselearn.lab.figures` plots them.
 """
 
 from importlib import import_module
@@ -46,7 +46,7 @@ _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a module on first access, so that a store does not need matplotlib."""
+    """Import a module on first access, so that a store does not import matplotlib."""
     if name in _PLACES:
         return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

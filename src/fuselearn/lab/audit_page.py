@@ -20,19 +20,19 @@ MOST_LABELS = 50
 
 
 class Card(NamedTuple):
-    """A suspect as the page shows it.
+    """A suspect on the page.
 
     Attributes
     ----------
     name, given, suggested : str
-        The sample, its label, and the most likely other one.
+        The sample, its label, and the most likely other label.
     label : str
-        Which of several labels of a sample it is; empty if there is one.
+        The name of the label in multi-label data; empty otherwise.
     probability, suggested_probability, confidence : str
-    neighbours : list of (str, str)
+    neighbors : list of (str, str)
         Names and labels of the nearest trusted samples.
     lines : list of (str, list of str)
-        For each feature its name and the values of the suspect and of its neighbours.
+        The name of each feature, with the values of the suspect and of its neighbors.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Card(NamedTuple):
     probability: str
     suggested_probability: str
     confidence: str
-    neighbours: list[tuple[str, str]]
+    neighbors: list[tuple[str, str]]
     lines: list[tuple[str, list[str]]]
 
 
@@ -60,15 +60,15 @@ def render_audit(
     Parameters
     ----------
     audit : LabelAudit
-        Whose samples are numbered from 0.
+        The audit, with samples numbered from 0.
     X : DataFrame of shape (n_samples, n_features)
         The audited samples.
     labels : Series of shape (n_samples,), or DataFrame of shape (n_samples, n_labels)
         Their given labels.
     title : str
-        What was audited, such as the name of the file.
+        The name of the audited data, such as the file name.
     names : sequence of str
-        What each sample is called.
+        The name of each sample.
     command : str
         The command that repeats the audit.
 
@@ -86,7 +86,7 @@ def render_audit(
     near: dict[tuple[Any, int], npt.NDArray[np.intp]] = {}
     for label, group in groups:
         asked = group.loc[group.index.isin(shown.index), "place"].to_numpy()
-        found = _find_neighbours(X, group["place"].to_numpy(), asked)
+        found = _find_neighbors(X, group["place"].to_numpy(), asked)
         near |= {(label, place): places for place, places in zip(asked.tolist(), found, strict=True)}
     cards = []
     for line in shown.itertuples(index=False):
@@ -108,7 +108,7 @@ def render_audit(
                 ("features", f"{n_features:,}"),
                 ("labels", f"{labels.shape[1]:,}") if several else ("classes", f"{len(audit.noise_matrix):,}"),
                 ("suspects", f"{len(suspects):,}"),
-                ("estimated share of wrong labels", f"{audit.noise_rate:.1%}".replace("%", f"{NBSP}%")),
+                ("estimated fraction of wrong labels", f"{audit.noise_rate:.1%}".replace("%", f"{NBSP}%")),
             ],
             matrix=[] if several else _matrix(audit.noise_matrix),
             several=several,
@@ -124,10 +124,10 @@ def render_audit(
     )
 
 
-def _find_neighbours(
+def _find_neighbors(
     X: pd.DataFrame, suspects: npt.NDArray[np.intp], asked: npt.NDArray[np.intp]
 ) -> npt.NDArray[np.intp]:
-    """Find the nearest samples that are not suspects; none if all samples are."""
+    """Find the nearest samples that are not suspects; none if all samples are suspects."""
     is_suspect = np.zeros(len(X), dtype=bool)
     is_suspect[suspects] = True
     if len(asked) == 0 or is_suspect.all():
@@ -136,7 +136,7 @@ def _find_neighbours(
 
 
 def _predictability(table: pd.DataFrame) -> list[tuple[str, list[str]]]:
-    """Return the cells of each class or label, the one with most suspects first."""
+    """Return the cells of each class or label, sorted by the number of suspects."""
     table = table.sort_values(["suspects", "contradicted"], ascending=False, kind="stable").head(MOST_LABELS)
     return [
         (
@@ -166,13 +166,13 @@ def _make_card(
         probability=_percent(line.probability),
         suggested_probability=_percent(line.suggested_probability),
         confidence=_percent(line.confidence),
-        neighbours=[(names[place], str(labels.iloc[place])) for place in near],
+        neighbors=[(names[place], str(labels.iloc[place])) for place in near],
         lines=[(str(name), [_show(value) for value in column]) for name, column in part.items()],
     )
 
 
 def _matrix(noise: pd.DataFrame) -> list[tuple[str, list[tuple[str, float]]]]:
-    """Return the classes with their probabilities as text and as shades; nothing if there are too many classes."""
+    """Return the classes with their probabilities as text and as shades; empty for too many classes."""
     if len(noise) > MOST_CLASSES:
         return []
     return [
@@ -182,7 +182,7 @@ def _matrix(noise: pd.DataFrame) -> list[tuple[str, list[tuple[str, float]]]]:
 
 
 def _percent(share: float) -> str:
-    """Format a probability; one that is not quite 0 or 1 is not said to be."""
+    """Format a probability; only exact values are printed as 0 or 100 %."""
     if 0 < share < 0.005 or 0.995 < share < 1:
         return f"{'<1' if share < 0.5 else '>99'}{NBSP}%"
     return f"{100 * share:.0f}{NBSP}%"

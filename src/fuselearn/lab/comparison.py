@@ -1,12 +1,12 @@
 """Which method is best, by how much, and whether the difference is significant.
 
-A `Comparison` answers this for one level of noise, or for several together, from one table of scores whose rows are
-datasets: the means over the levels, as two levels of noise of one dataset are not independent. With a single dataset,
-the rows are its folds. Ranks, wins and p-values all come from this table.
+A `Comparison` covers one noise level, or several together. Its rows are datasets, with means over the noise levels,
+since two noise levels of one dataset are not independent. With a single dataset, the rows are its folds. Ranks, wins
+and p-values are all computed from this table.
 
-A difference is claimed only if a test corrected for all pairs of methods finds it, since the leading method is known
-only afterwards: about one in twenty random tables leads to a claim. With a control, which is named before, the tests
-are corrected for the pairs with the control only.
+A difference is reported only if it is significant after a correction for all pairs of methods, since the best method is
+selected afterwards: about one in twenty random tables leads to a report. With a control method, chosen in advance,
+tests are corrected only for the pairs with the control.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DIGITS = 4
 """Scores that are equal when printed tie."""
 FEWEST_DATASETS = 2
 FEWEST_FOLDS = 5
-"""With fewer folds, a test depends on a standard deviation that is itself known from next to nothing."""
+"""With fewer folds, the estimated standard deviation is too uncertain for a test."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +45,15 @@ class Comparison:
     Parameters
     ----------
     noise : tuple of float
-        The levels of noise that the scores are means of.
+        The noise levels; scores are means over them.
     scores : DataFrame of shape (n_rows, n_methods)
         Complete scores, rounded to `DIGITS`; the rows are datasets or folds.
     n_splits : int or None
         Number of folds of one repeat if the rows are folds; None if they are datasets.
     left_out : tuple of str
-        Methods and rows that are missing from `scores`, because ranks need every method on every row.
+        Methods and rows that are dropped from `scores` because of missing results; ranks need complete rows.
     control : str or None
-        The method that the others are compared with; None compares all pairs.
+        The method to compare all others with; None compares all pairs.
     """
 
     noise: tuple[float, ...]
@@ -74,13 +74,13 @@ class Comparison:
 
     @property
     def rows(self) -> str:
-        """What is compared, and how many of them: 12 datasets."""
+        """The number and kind of rows, such as "12 datasets"."""
         n_rows = len(self.scores)
         return f"{n_rows} {'fold' if self.over_folds else 'dataset'}{'s' if n_rows > 1 else ''}"
 
     @property
     def missing_rows(self) -> str:
-        """What a test needs if there are too few rows; empty if there are enough."""
+        """The requirement of a test if there are too few rows, otherwise empty."""
         fewest, what = (FEWEST_FOLDS, "folds") if self.over_folds else (FEWEST_DATASETS, "datasets")
         return f"a test needs at least {fewest} {what}" if len(self.scores) < fewest else ""
 
@@ -98,7 +98,7 @@ class Comparison:
     def standing(self) -> list[str]:
         """The methods, the best first: by average rank over datasets, by mean score over the folds of one dataset.
 
-        Scores of different datasets have no common scale; those of folds do, and their means are tested.
+        Scores of different datasets have no common scale; scores of folds do, and their means are tested.
         """
         order = pd.DataFrame({"rank": self.ranks, "score": -self.means.round(DIGITS)})
         keys = ["score", "rank"] if self.over_folds else ["rank", "score"]
@@ -111,7 +111,7 @@ class Comparison:
 
     @cached_property
     def tied_best(self) -> list[str]:
-        """The best method and those that tie with it: equal mean score when printed, over datasets also equal rank."""
+        """The best method and the methods that tie with it: equal printed mean score and, over datasets, equal rank."""
         ranks, means = self.ranks.round(2), self.means.round(DIGITS)
         ties = means == means[self.best]
         if not self.over_folds:
@@ -125,14 +125,14 @@ class Comparison:
 
     @cached_property
     def omnibus(self) -> Significance | None:
-        """Friedman's test of all methods; None for fewer than three, and over folds, which are not independent."""
+        """Friedman's test of all methods; None for fewer than three methods, and over folds."""
         if self.over_folds or self.missing_rows or len(self.methods) < 3:
             return None
         return friedman_test(self.scores)
 
     @property
     def test_name(self) -> str:
-        """Name of the test behind the p-values of pairs."""
+        """Name of the test of the p-values of pairs."""
         if self.over_folds:
             test = "corrected resampled t-test of the mean scores"
         elif len(self.methods) == 2:
@@ -144,7 +144,7 @@ class Comparison:
 
     @cached_property
     def p_corrected(self) -> pd.DataFrame:
-        """The p-value of each pair of methods, corrected for their number; NaN for pairs that are not tested."""
+        """The corrected p-value of each pair of methods; NaN for pairs that are not tested."""
         table = pd.DataFrame(float("nan"), index=self.methods, columns=self.methods)
         if self.missing_rows:
             return table
@@ -155,21 +155,24 @@ class Comparison:
         elif self.omnibus is None:
             found = [wilcoxon_test(self.scores[a], self.scores[b]).p_value for a, b in pairs]
         else:
-            posthoc = friedman_posthoc(self.scores, control=self.control)
+            tested = friedman_posthoc(self.scores, control=self.control).pairs
+            by_pair = dict(
+                zip(map(frozenset, tested[["method", "versus"]].to_numpy()), tested["p_corrected"], strict=True)
+            )
             # No pair may be more significant than the omnibus test.
-            found = [max(posthoc.p_corrected(a, b), self.omnibus.p_value) for a, b in pairs]
+            found = [max(by_pair[frozenset(pair)], self.omnibus.p_value) for pair in pairs]
         for (a, b), p_value in zip(pairs, found, strict=True):
             table.loc[a, b] = table.loc[b, a] = p_value
         return table
 
     def against(self, reference: str) -> pd.DataFrame:
-        """Compare one method with each of the others.
+        """Compare one method with each other method.
 
         Returns
         -------
         pairs : DataFrame
-            Indexed by the other method: wins, ties, losses and mean difference of the reference, p_corrected, and
-            verdict, what the reference is: "better", "worse", "not significant", or "" if not tested.
+            Indexed by the other method: wins, ties, losses and mean difference of the reference, p_corrected, and the
+            verdict on the reference: "better", "worse", "not significant", or "" if not tested.
         """
         others = pd.Index([method for method in self.standing if method != reference], name="versus")
         pairs = win_tie_loss(self.scores).loc[reference].loc[others] if len(others) else pd.DataFrame(index=others)
@@ -187,7 +190,7 @@ class Comparison:
 
     @property
     def headline(self) -> str:
-        """The result in one sentence, which claims no more than the test finds."""
+        """The result in one sentence, with the significance of the test."""
         tied, n_methods = self.tied_best, len(self.methods)
         if n_methods == 1:
             return f"Only {tied[0]} finished."
@@ -226,18 +229,18 @@ def compare_methods(
     results : DataFrame
         One row per fit with the columns dataset, noise, repeat, fold, method and macro_f1.
     methods : sequence of str
-        The order in which methods are shown.
+        The methods, in the order of the report.
     noise : sequence of float, optional
-        The levels of noise; all of them together by default.
+        The noise levels; all of them together by default.
     n_splits : int
         Number of folds of one repeat.
     control : str, optional
-        The method that the others are compared with.
+        The method to compare all others with.
 
     Returns
     -------
     comparison : Comparison or None
-        None if there is nothing to compare.
+        None without scores to compare.
     """
     if control is not None and control not in methods:
         raise ValueError(f"control must be one of the methods {', '.join(methods)}; got {show(control)}.")
@@ -263,7 +266,7 @@ def _cells(results: pd.DataFrame, levels: Sequence[float], over_folds: bool) -> 
 
 
 def _complete(cells: pd.DataFrame, methods: Sequence[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Drop methods that lack most rows, then rows that a remaining method lacks."""
+    """Drop methods without results in most rows, then rows without results for a remaining method."""
     cells = cells[[method for method in methods if method in cells]]
     there = cells.notna().groupby(level="row", sort=False).all()
     started = there.any(axis=1)

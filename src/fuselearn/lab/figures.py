@@ -1,7 +1,7 @@
 """Figures of results: ranks, scores and times of methods.
 
-Every function returns a new matplotlib `Figure` and touches no global state; save it with
-``figure.savefig(...)``. Results are tidy DataFrames with one row per combination of
+Every function returns a new matplotlib `Figure` without changing global state; save it with ``figure.savefig(...)``.
+Results are tidy DataFrames with one row per combination of
 
 - ``dataset``: its name,
 - ``noise``: the fraction of corrupted training labels, 0.05 for 5 %,
@@ -63,7 +63,7 @@ def method_styles(methods: Iterable[Any]) -> dict[Any, Style]:
 def rank_against_noise(results: pd.DataFrame, *, digits: int | None = 4) -> Figure:
     """Plot each method's average rank against the noise, the best rank on top.
 
-    This is Figure 7 of the KFHE paper. The legend lists the best rank at the highest level first.
+    This is Figure 7 of the KFHE paper. The legend is sorted by rank at the highest noise level.
 
     Parameters
     ----------
@@ -116,8 +116,7 @@ def score_against_noise(results: pd.DataFrame, *, columns: int = 3) -> Figure:
     Parameters
     ----------
     results : DataFrame
-        Tidy results with the columns dataset, noise, method and score. A missing row or a NaN
-        leaves a gap.
+        Tidy results with the columns dataset, noise, method and score. Missing rows and NaN leave a gap.
 
     columns : int, default=3
         Panels per row.
@@ -160,8 +159,8 @@ def score_against_noise(results: pd.DataFrame, *, columns: int = 3) -> Figure:
 def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
     """Plot the methods on an axis of mean ranks, and join those that do not differ significantly.
 
-    From each method a bar reaches to the farthest worse-ranked method whose corrected p-value
-    exceeds `alpha`; bars within another bar are left out.
+    A bar connects each method to the lowest-ranked method with a corrected p-value above `alpha`; bars inside another
+    bar are omitted.
 
     Parameters
     ----------
@@ -254,8 +253,8 @@ def _indistinct_groups(result: PostHoc, alpha: float) -> list[tuple[Any, Any]]:
 def fit_time_against_score(results: pd.DataFrame) -> Figure:
     """Plot the fit time of each method against its score.
 
-    A point shows the geometric mean of a method's fit times and its mean score; a thin line
-    spans the middle half of its fit times. The legend lists the best score first.
+    A point shows the geometric mean of a method's fit times and its mean score; a thin line spans the middle half of
+    its fit times. The legend is sorted by score.
 
     Parameters
     ----------
@@ -379,7 +378,7 @@ def _bar_levels(bars: list[tuple[float, float]], gap: float) -> list[int]:
 
 
 def _check_results(results: pd.DataFrame, keys: Sequence[str], values: Sequence[str]) -> None:
-    """Refuse tidy results that lack a column, have no rows, or repeat a combination of the keys."""
+    """Raise an error if results lack a column, have no rows, or repeat a combination of the keys."""
     needed = [*keys, *values]
     missing = [column for column in needed if column not in results.columns]
     if missing:

@@ -1,10 +1,10 @@
-"""The methods that the lab and the command line know by name, and estimators from anywhere by import path.
+"""Methods of the lab and of the command line, by name or by import path.
 
-A method is named in three ways: by a short name (``"kfhe"``), by the import path of a class
-(``"lightgbm:LGBMClassifier"``), or by the name of an estimator that is passed along. Settings may follow the first two
-in parentheses: ``"kfhe(n_estimators=200, weighting='linear')"``.
+A method is a short name (``"kfhe"``), the import path of a class (``"lightgbm:LGBMClassifier"``), or the name of an
+estimator passed by the user. Short names and import paths may have parameters in parentheses: ``"kfhe(n_estimators=200,
+weighting='linear')"``.
 
-Nothing is imported before an estimator is made, so that the command line can list the names.
+Modules are imported only when an estimator is created, so that the command line lists the names quickly.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ METHODS: Mapping[str, Mapping[str, str]] = {
 }
 """By task, the import path of the class behind each short name."""
 NUMBERS_ONLY = ("RotationForestClassifier",)
-"""The library's classifiers that take categories for numbers."""
+"""The library's classifiers that would treat categories as numbers."""
 OPTIMIZED = {
     "hamming_loss": "hamming",
     "accuracy": "subset",
@@ -70,9 +70,9 @@ OPTIMIZED = {
     **dict.fromkeys(("example_f1", "example_precision", "example_recall", "example_jaccard"), "example_f1"),
     **dict.fromkeys(("one_error", "coverage", "ranking_loss", "label_ranking_average_precision"), "ranking"),
 }
-"""What `FusedMultilabelClassifier` optimizes for a score, if not macro F1."""
+"""The metric that `FusedMultilabelClassifier` optimizes for a score, if not macro F1."""
 SVM_SECONDS, FOREST_SECONDS, CLASSES_THAT_DOUBLE = 1e-7, 7e-5, 18
-"""What a fused fit takes of one processor for each pair of samples, for each sample and root of a feature."""
+"""Processor seconds of a fused fit per pair of samples, and per sample and square root of n_features."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -85,7 +85,7 @@ class Variant:
     Parameters
     ----------
     of : str
-        The other method, which need not be in the suite.
+        The other method, which may be missing from the suite.
     adapt : callable
         Returns the fitted estimator of the variant, given that of the other method and its training samples and labels.
         It is sent to the processes that fit, so it is a function of a module.
@@ -105,7 +105,7 @@ class Variant:
 
 
 class Contender(NamedTuple):
-    """A method in a run: what is fitted, the name of its fit, and what makes the fitted estimator a variant."""
+    """A method in a run: its estimator, the name of its fit, and the function that adapts the fitted estimator."""
 
     estimator: Any
     fit_name: str
@@ -137,12 +137,12 @@ def make_method(name: str, task: str = "multiclass") -> Any:
     name : str
         A key of `METHODS`, or the import path of a class; settings may follow in parentheses.
     task : {"multiclass", "multilabel"}, default="multiclass"
-        Whether each sample has one class or several labels.
+        The task.
 
     Raises
     ------
     ValueError
-        If there is no such method, module or class, or the class is no classifier.
+        If the method, module or class does not exist, or the class is not a classifier.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def optimizing(name: str, score: str, task: str) -> str:
 
 
 def import_method(name: str, task: str = "multiclass") -> Any:
-    """Return the unfitted estimator of a method as it is; the parameters are those of `make_method`."""
+    """Return the unfitted estimator of a method without preprocessing; the parameters are those of `make_method`."""
     short, bracket, settings = name.partition("(")
     path = METHODS[task].get(short.strip(), short.strip())
     module, colon, attribute = path.partition(":")
@@ -252,8 +252,8 @@ def read_value(text: str) -> Any:
 def estimate_fused_seconds(n_samples: int, n_features: int, n_classes: int, n_threads: int) -> float:
     """Estimate the time of a fit of `FusedClassifier`, from fits of 1,000 to 10,000 samples.
 
-    SVMs, which take the square of the samples, are members up to 5,000 samples; forests look at the root of the number
-    of features in each node.
+    SVMs, quadratic in n_samples, are members up to 5,000 samples; forests consider sqrt(n_features) features at each
+    node.
     """
     svms = n_samples**2 if n_samples <= 5_000 else 0
     forests = n_samples * n_features**0.5 * (1 + n_classes / CLASSES_THAT_DOUBLE)

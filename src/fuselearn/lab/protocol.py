@@ -1,9 +1,9 @@
-"""The experimental protocol: how data are split and corrupted, and how one fit is scored.
+"""The experimental protocol: splits, label noise and scores.
 
-The protocol is that of the KFHE papers. For each repeat the samples are split into stratified folds
-(iteratively stratified for multi-label data); for each level of noise a fraction of all labels is
-corrupted, once as in the papers or anew in each repeat. Every method is trained on the corrupted
-labels of the same training samples and scored on the clean labels of the same test samples.
+The protocol is that of the KFHE papers. For each repeat the samples are split into stratified folds (iteratively
+stratified for multi-label data); for each noise level a fraction of all labels is corrupted, once as in the papers or
+anew in each repeat. Every method is trained on the corrupted labels of the same training samples and scored on the
+clean labels of the same test samples.
 
 A `FitTask` contains its data, so that the process that runs it needs no file, no environment
 variable and no state from earlier tasks; pickling a table takes about a millisecond.
@@ -62,15 +62,15 @@ class FitTask:
     X : DataFrame
         The whole dataset.
     truth, labels : array of int, shape (n_samples,) or (n_samples, n_labels)
-        The numbers of the clean and of the corrupted classes, or zeros and ones for labels.
+        The clean and the corrupted class indices, or indicator matrices for labels.
     names : array of str
         The names of the classes or labels.
     test : array of int
-        The test samples; the others are used for training.
+        Indices of the test samples; all others are training samples.
     estimator : estimator
-        What is fitted.
+        The estimator to fit.
     methods : mapping of str to callable or None
-        By name, what makes the fitted estimator that of the method; None if it is used as it is.
+        For each name, the function that adapts the fitted estimator; None to use it unchanged.
     seed : int
         The random state of the fit.
     zero_division : float
@@ -102,7 +102,7 @@ def fit_cost(X: pd.DataFrame) -> float:
 
 
 def make_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> list[Codes]:
-    """Return the test samples of each stratified fold, the same for every method and every level of noise.
+    """Return the test samples of each stratified fold, the same for every method and noise level.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def make_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> lis
 
 
 def corrupted(suite: Suite, dataset: str, X: pd.DataFrame, y: npt.ArrayLike, noise: float, repeat: int) -> Codes:
-    """Corrupt a fraction of all labels, the same for every method and every fold, and for every repeat if drawn once.
+    """Corrupt a fraction of all labels, the same for all methods and folds, and for all repeats if drawn once.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _number(dataset: Dataset) -> tuple[npt.NDArray[Any], Codes]:
 def run_fit(task: FitTask) -> list[Result]:
     """Fit once, and return the result of every method that shares the fit.
 
-    A suite runs for hours on arbitrary estimators: an exception is recorded as the result.
+    An exception is recorded as the result, since a suite runs for hours on arbitrary estimators.
     """
     train = np.ones(len(task.truth), dtype=bool)
     train[task.test] = False
@@ -291,9 +291,9 @@ def score_classes(
         AUC            = mean over the classes in the fold of the area under the ROC curve against the others
         Brier score    = mean over the samples of the squared error summed over the classes, from 0 to 2
 
-    A class without a sample in the fold counts with an F1 of 0, as in the R package PerfMeas that
-    the KFHE paper used; scikit-learn's default leaves out a class that is neither in the fold nor
-    predicted. For the log loss, probabilities are first divided by their sum over the classes.
+    A class without a sample in the fold counts with an F1 of 0, as in the R package PerfMeas that the KFHE paper used;
+    scikit-learn's default ignores a class that is neither in the fold nor predicted. For the log loss, probabilities
+    are first divided by their sum over the classes.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def score_classes(
     n_classes : int
         Number of classes of the dataset, in this fold or not.
     probabilities : array of shape (n_samples, n_classes), optional
-        Without them, log loss, AUC, Brier score and calibration error are missing.
+        Needed for log loss, AUC, Brier score and calibration error.
 
     Returns
     -------
@@ -346,8 +346,8 @@ def score_labels(
 ) -> dict[str, float]:
     """Score the predicted labels of one fold.
 
-    AUC and average precision leave out labels that no sample of the fold has, or every sample. The log loss is the
-    mean over all samples and labels, the accuracy the fraction of samples with every label right.
+    AUC and average precision ignore labels that are constant in the fold. The log loss is the mean over all samples and
+    labels, the accuracy the fraction of samples with all labels correct.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def score_labels(
     Returns
     -------
     scores : dict of float
-        Keys of ``SCORES["multilabel"]``; those that are not defined on the fold are missing.
+        Keys of ``SCORES["multilabel"]``; scores that are undefined on the fold are missing.
 
     Examples
     --------

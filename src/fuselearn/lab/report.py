@@ -1,6 +1,6 @@
 """Write the report of a suite: one self-contained HTML file that opens with the result.
 
-`collect` reads what it shows, `render` fills the template ``templates/report.html``.
+`collect` reads the results, `render` fills the template ``templates/report.html``.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 NBSP = "\N{NO-BREAK SPACE}"
 
 MOST_LABELS = 40
-"""Largest number of labels shown for a dataset."""
+"""Maximum number of labels shown for a dataset."""
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """The content of a report: what `ResultStore` holds about a suite."""
+    """The content of a report: the results and the settings of a suite."""
 
     suite: Suite
     results: pd.DataFrame
@@ -72,7 +72,7 @@ class Material:
         return {level: self._compare([level]) for level in levels}
 
     def reference(self, comparison: Comparison) -> str:
-        """Return the method to show against the others: the control, or the best over all levels of noise."""
+        """Return the method to compare with the others: the control, or the best over all noise levels."""
         overall = self.overall
         chosen = comparison.control or (comparison.best if overall is None else overall.best)
         return chosen if chosen in comparison.methods else comparison.best
@@ -84,7 +84,7 @@ class Material:
 
     @property
     def evidence(self) -> str:
-        """The test behind the headline."""
+        """The test of the headline."""
         return "" if self.overall is None else f"Test: {self.overall.test_name}, {self.overall.rows}."
 
 
@@ -104,10 +104,10 @@ def write_report(
     path : str or path
         The HTML file. Missing folders are created.
     suite : str, optional
-        The name of the suite; needed only if the store holds several.
+        The name of the suite; needed only if the store contains several.
     control : str, optional
-        The method that the others are tested against; by default, tests are of all pairs, and the report shows those
-        with the best method.
+        The method to test all others against. By default all pairs are tested, and the report shows the pairs with the
+        best method.
 
     Returns
     -------
@@ -116,9 +116,9 @@ def write_report(
     Raises
     ------
     StoreError
-        If the store cannot be read, or holds several suites and none is named.
+        If the store cannot be read, or contains several suites and none is named.
     ValueError
-        If there is no result, or the control is no method of the suite.
+        If there is no result, or the control is not a method of the suite.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def render(material: Material) -> str:
     levels, cost = material.levels, material.totals
     compared = {_name_level(level): comparison for level, comparison in levels.items() if comparison is not None}
     if material.overall is not None and len(levels) > 1:
-        compared["All levels of noise"] = material.overall
+        compared["All noise levels"] = material.overall
     return (
         make_environment()
         .get_template("report.html")
@@ -310,7 +310,7 @@ def _p_rows(comparison: Comparison, reference: str) -> list[tuple[str, str, floa
 
 
 def _failures(results: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """Return how many fits of which method failed, on which datasets, and the message."""
+    """Return the number of failed fits of each method, the datasets and the message."""
     tried = results.groupby("method").size()
     groups = results[results["error"].notna()].groupby(["method", "error"], sort=False)
     return [
@@ -320,7 +320,7 @@ def _failures(results: pd.DataFrame) -> list[tuple[str, str, str]]:
 
 
 def draw(material: Material) -> Iterator[tuple[str, str, Figure]]:
-    """Yield name, caption and figure of every picture that the results allow."""
+    """Yield name, caption and figure of every figure that the results allow."""
     scored, overall = material.summary.dropna(subset=["score"]), material.overall
     if overall is None:
         return
@@ -385,7 +385,7 @@ def write_python(suite: Suite, settings: Mapping[str, str]) -> str:
 
 
 def describe_convention(suite: Suite) -> str:
-    """Return how F1 counts a class or label that is neither in a test fold nor predicted."""
+    """Return the convention for F1 of a class or label that is neither in a test fold nor predicted."""
     if suite.task == "multiclass":
         return "A class that is neither in a test fold nor predicted has an F1 of 0."
     source = "as in many papers (zero_division=1)" if suite.zero_division else "as in scikit-learn (zero_division=0)"
@@ -393,7 +393,7 @@ def describe_convention(suite: Suite) -> str:
 
 
 def name_score(score: str) -> str:
-    """Return what a score is called in tables.
+    """Return the name of a score in tables.
 
     Examples
     --------
@@ -443,10 +443,10 @@ def format_p(p_value: float) -> str:
 def inline_svg(figure: Figure, *, prefix: str) -> Markup:
     """Convert a figure to SVG for a page.
 
-    Text stays text, so that it can be searched and read aloud. Every color becomes a style
-    variable such as ``var(--fig-0072b2, #0072b2)``, which a dark page redefines; shapes without a
-    color, which SVG fills black, get the text color of the page. Ids inside the figure get a
-    prefix, because they must be unique on a page, and unused ids are removed.
+    Text is kept as text, for search and screen readers. Every color becomes a style variable such as
+    ``var(--fig-0072b2, #0072b2)``, which a dark page redefines; shapes without a color, black in SVG, get the text
+    color of the page. Ids inside the figure get a prefix, because they must be unique on a page, and unused ids are
+    removed.
 
     Parameters
     ----------

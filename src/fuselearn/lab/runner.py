@@ -31,7 +31,7 @@ from fuselearn.lab.suites import Suite
 
 
 class RunError(RuntimeError):
-    """Raised if a run had to stop; finished results are kept."""
+    """Raised if a run stops early; finished results are kept."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Progress:
     Parameters
     ----------
     done, total : int
-        Results of this run, and the number that was missing when it started.
+        Results of this run, and the number of missing results at its start.
     failures : int
         Number of failures among them.
     share : float
-        The fraction of the work that is done; expensive datasets count for more.
+        The finished fraction of the work; expensive datasets count more.
     seconds : float
         Time since the start of the run.
     dataset : str
@@ -79,11 +79,11 @@ class Outcome:
     added : int
         Number of new results.
     kept : int
-        Number of results of the suite that the store held before.
+        Number of results of the suite in the store at the start.
     failures : int
-        Number of failures among the new results; the store holds the error messages.
+        Number of failures among the new results; the store contains the error messages.
     failed_methods : dict of str to str
-        The methods of the suite of which every fit failed, and an error message of each.
+        The methods whose fits all failed, with an error message of each.
     seconds : float
         Duration of the run.
     """
@@ -105,24 +105,24 @@ def run_suite(
     progress: ProgressCallback | Literal["bar"] | None = "bar",
     command: str = "",
 ) -> Outcome:
-    """Run the tasks of a suite whose results are not yet in a store.
+    """Run the tasks of a suite that are not yet in a store.
 
-    Stop it at any time, with Ctrl-C or by killing the process, and call it again: it continues where
-    it stopped, and the results are those of an uninterrupted run. They do not depend on `n_jobs`, on
-    joblib's backend or on the order in which the fits finish.
+    A run can be stopped at any time, with Ctrl-C or by killing the process. Call `run_suite` again to continue; the
+    results equal those of an uninterrupted run. They do not depend on `n_jobs`, on joblib's backend or on the order of
+    the fits.
 
     Parameters
     ----------
     suite : Suite
         What to run.
     store : ResultStore or path
-        Where to write the results; a path is opened, and created if necessary.
+        The store for the results; a path is opened, and created if necessary.
     n_jobs : int, optional
-        Number of processes; -1 uses all processors. None means 1 unless in joblib's `parallel_config` context, which
-        also chooses another backend than processes, such as ``"dask"``.
+        Number of processes; -1 uses all processors. None means 1 unless in a joblib `parallel_config` context, which
+        also selects the backend, such as ``"dask"``.
     estimators : mapping of str to estimator or Variant, optional
-        User-defined classifiers for names in ``suite.methods``; they replace the library's methods of
-        the same name. Their ``random_state``, if they have one, is set for every fit.
+        User-defined classifiers for names in ``suite.methods``; they replace the library's methods of the same name. A
+        ``random_state`` parameter is set for every fit.
     retry_failures : bool, default=False
         Whether to retry methods that failed in an earlier run.
     progress : callable, "bar" or None, default="bar"
@@ -138,13 +138,13 @@ def run_suite(
     Raises
     ------
     DatasetError
-        If a dataset that is still needed is not available; raised before any fit.
+        If a required dataset is not available; raised before the first fit.
     StoreError
-        If the store holds another suite of the same name.
+        If the store contains a different suite with the same name.
     RunError
         If a worker process dies.
     ValueError
-        If a method is not known, or is no classifier.
+        If a method is unknown, or is not a classifier.
 
     Warns
     -----

@@ -1,4 +1,4 @@
-"""A persistent store of results: an SQLite file with one row per result, and the means over the folds.
+"""A persistent result store: an SQLite file with one row per result, and the means over the folds.
 
 The file is in write-ahead-log mode and every batch of results is one transaction. A killed process
 leaves complete rows or none, and an existing result is never replaced: a run that starts again
@@ -64,7 +64,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What one method did on one fold.
+    """The result of one method on one fold.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class ResultStore:
     Raises
     ------
     StoreError
-        If the file cannot be opened, is not a store, or has another version.
+        If the file cannot be opened, is not a store, or has a different version.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class ResultStore:
         Raises
         ------
         StoreError
-            If the store holds another suite of this name, or a method with other settings.
+            If the store contains a different suite with this name, or a method with different settings.
         """
         definition = suite.definition()
         with self._writing() as connection:
@@ -231,7 +231,7 @@ class ResultStore:
         if changed:
             changes = "; ".join(f"{key} was {was.get(key)} and is {now[key]}" for key in changed)
             raise StoreError(
-                f"The results store {self.path} holds another suite named {suite!r}{where}: "
+                f"The results store {self.path} contains a different suite named {suite!r}{where}: "
                 f"{changes}. Use another store, or rename the suite."
             )
 
@@ -240,7 +240,7 @@ class ResultStore:
         return [name for (name,) in self._connection.execute("SELECT name FROM suites ORDER BY created, name")]
 
     def suite(self, name: str | None = None) -> Suite:
-        """Return a suite as it was registered; without a name, the only one."""
+        """Return a registered suite; without a name, the only one."""
         return Suite.from_definition(self._describe("definition", name))
 
     def settings(self, suite: str | None = None) -> dict[str, str]:
@@ -252,15 +252,15 @@ class ResultStore:
         held = dict(rows.fetchall())
         names = ", ".join(map(repr, held))
         if not held:
-            raise StoreError(f"The results store {self.path} holds no suite.")
+            raise StoreError(f"The results store {self.path} contains no suite.")
         if suite is None and len(held) > 1:
-            raise StoreError(f"The results store {self.path} holds several suites; name one of {names}.")
+            raise StoreError(f"The results store {self.path} contains several suites; name one of {names}.")
         if suite not in (None, *held):
-            raise StoreError(f"The results store {self.path} holds no suite {suite!r}; it holds {names}.")
+            raise StoreError(f"The results store {self.path} contains no suite {suite!r}; it contains {names}.")
         return json.loads(held[suite] if suite else next(iter(held.values())))
 
     def finished(self, suite: str) -> set[Cell]:
-        """Return the cells that need not run again, failed ones included."""
+        """Return the finished cells, including failed ones."""
         rows = self._connection.execute(f"SELECT {', '.join(KEY)} FROM results WHERE suite = ?", (suite,))
         return {Cell(*row) for row in rows}
 
@@ -273,7 +273,7 @@ class ResultStore:
         return cursor.lastrowid
 
     def add(self, suite: str, results: Iterable[Result], *, run: int | None = None) -> int:
-        """Write results in one transaction; those of existing cells are dropped.
+        """Write results in one transaction; results of existing cells are dropped.
 
         Returns
         -------
@@ -286,7 +286,7 @@ class ResultStore:
             return sum(_insert(connection, _row(suite, result, now)) for result in results)
 
     def forget_failures(self, suite: str) -> int:
-        """Delete the results of methods that failed, so that they run again; return their number."""
+        """Delete failed results, so that they run again; return their number."""
         with self._writing() as connection:
             return connection.execute("DELETE FROM results WHERE suite = ? AND error IS NOT NULL", (suite,)).rowcount
 
@@ -296,7 +296,7 @@ class ResultStore:
         Parameters
         ----------
         suite : str, optional
-            Needed only if the store holds several suites.
+            Needed only if the store contains several suites.
 
         Returns
         -------
@@ -353,7 +353,7 @@ class ResultStore:
         }
 
     def failed_methods(self, suite: str | None = None) -> dict[str, str]:
-        """Return the methods of which every fit failed, and the first error message of each."""
+        """Return the methods whose fits all failed, with the first error message of each."""
         query = (
             "SELECT method, min(error) FROM results WHERE suite = ? GROUP BY method HAVING count(error) = count(*) "
             "ORDER BY method"
@@ -377,7 +377,7 @@ def summarize(store: ResultStore, suite: str | None = None, *, score: str = "mac
     store : ResultStore
         The results.
     suite : str, optional
-        Needed only if the store holds several suites.
+        Needed only if the store contains several suites.
     score : str, default="macro_f1"
         The score to average in `score` and `sd`, a column of `ResultStore.results`.
 
@@ -425,7 +425,7 @@ def summarize_results(results: pd.DataFrame, suite: Suite, *, score: str = "macr
 
 
 def _refuse_other_files(path: Path) -> None:
-    """Check the first bytes, because SQLite overwrites a very short file of another kind."""
+    """Check the first bytes, because SQLite overwrites very short files of other kinds."""
     if path.is_file():
         with path.open("rb") as file:
             start = file.read(len(MAGIC))

@@ -1,8 +1,7 @@
-"""Suites: which methods are compared on which data, how often, and with which seed.
+"""Suites: the methods, datasets, noise levels, folds and seed of a comparison.
 
-A suite is plain data. Every number can be reproduced from its name and its seed, because the folds,
-the label noise and the seed of every single fit are derived from the suite alone (`derive_seed`).
-The methods are named here and made in `fuselearn.lab.methods`.
+A suite is plain data. All results are reproducible from its definition, because the folds, the label noise and the seed
+of every fit are derived from it (`derive_seed`). Methods are named here and created in `fuselearn.lab.methods`.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ SCORES = {
 }  # fmt: skip
 """The scores of a fold, by task."""
 LOSSES = ("log_loss", "hamming_loss", "brier", "calibration_error", "one_error", "coverage", "ranking_loss")
-"""The scores of which lower is better."""
+"""The scores for which lower is better."""
 NOISE_DRAWS = ("per_repeat", "once")
 MOST_LETTERS = 60
 TABLE_FILE = re.compile(r"^[^.].*\.((csv|tsv|arff)(\.gz)?|parquet|pq)$", re.IGNORECASE)
@@ -55,7 +54,7 @@ USUAL_METHODS: Mapping[str, tuple[str, ...]] = {
         "fused", "kfhe-homer", "e-homer", "homer", "ecc", "cc", "pct-forest", "adaboost-mh", "random-forest",
     ),
 }  # fmt: skip
-"""The methods that are compared on a table of the user, for each task."""
+"""The default methods for the user's tables, for each task."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +66,11 @@ class Table:
     name : str
         The name of the dataset within the suite.
     path : str
-        The file, for :func:`fuselearn.datasets.read_table`. It may move: it is identified by its
-        content.
+        The file, for :func:`fuselearn.datasets.read_table`. It may be moved, since it is identified by its content.
     target : str or None
         The column with the classes.
     sha256 : str
-        The digest of the file's bytes, by which a changed file is detected.
+        The SHA-256 digest of the file, to detect changes.
     reading : mapping, default={}
         Options of :func:`fuselearn.datasets.read_table`: separator, encoding, decimal mark.
     cleaning : mapping, default={}
@@ -82,7 +80,7 @@ class Table:
 
     See Also
     --------
-    table_suite : Compare methods on such a table.
+    table_suite : Compare methods on your own tables.
     """
 
     name: str
@@ -105,8 +103,8 @@ class Table:
     ) -> Table:
         """Return the table of a file in its current state; the parameters are those of the class.
 
-        `cleaning` may be a function that returns the options for given columns. The file is read, and so are the labels
-        of Mulan's XML file, since both may change.
+        `cleaning` may be a function that returns the options for given columns. The file and the labels in Mulan's XML
+        file are read, since both may change.
         """
         name, found = Path(path).name.split(".")[0], str(Path(path).resolve())
         digest, seen = hashlib.sha256(), _stamp(found)
@@ -122,7 +120,7 @@ class Table:
         return table
 
     def is_current(self) -> bool:
-        """Return whether the file is as it was; it is only read if its size or time has changed."""
+        """Return whether the file is unchanged; it is read only if its size or time differs."""
         return bool(self.path) and (vars(self).get("seen") == _stamp(self.path) or _digest(self.path) == self.sha256)
 
     @cached_property
@@ -147,29 +145,28 @@ class Suite:
     datasets : sequence of str
         Names of datasets of :mod:`fuselearn.datasets`, or names of `tables`.
     methods : sequence of str
-        Names of methods, which `fuselearn methods` lists, import paths such as ``"lightgbm:LGBMClassifier"``, or names
-        of the estimators that are passed to `run_suite`. Settings may follow the first two in parentheses:
-        ``"kfhe(n_estimators=200)"``.
+        Names listed by `fuselearn methods`, import paths such as ``"lightgbm:LGBMClassifier"``, or names of estimators
+        passed to `run_suite`. Names and import paths may have parameters in parentheses: ``"kfhe(n_estimators=200)"``.
     noise : sequence of float, default=(0.0,)
         Fractions of training labels to corrupt, 0.05 for 5 %.
     noise_kind : str, default="uniform"
         The kind of noise, as for :func:`fuselearn.datasets.corrupt_labels`; ``"uniform"`` or ``"forgotten"`` in a
         multi-label suite.
     noise_draw : {"per_repeat", "once"}, default="per_repeat"
-        Whether labels are corrupted anew in each repeat, so that chance in the noise is averaged out too, or once per
-        dataset and level, as in the KFHE paper.
+        Whether labels are corrupted anew in each repeat, which averages over the noise, or once per dataset and level,
+        as in the KFHE paper.
     repeats, folds : int, default=10
         Number of repeats of cross-validation, and of stratified folds in each.
     test_folds : int or None, default=None
-        How many folds of each repeat serve as test samples; None means all of them.
+        Number of test folds in each repeat; None means all folds.
     seed : int, default=0
         Seed from which all other seeds are derived.
     tables : sequence of Table, default=()
         The user's own files.
     task : {"multiclass", "multilabel"}, default="multiclass"
-        Whether each sample has one class or several labels.
+        The task.
     max_samples : int or None, default=None
-        Of datasets with more samples than this, a stratified part of this size is used, drawn with the seed.
+        Larger datasets are reduced to a stratified random subset of this size.
     zero_division : float, default=0.0
         In a multi-label suite, the precision, recall, F1 and Jaccard index of a label that is neither true nor
         predicted in a fold, as in scikit-learn; many papers count it as 1.
@@ -222,7 +219,7 @@ class Suite:
 
     @property
     def n_test_folds(self) -> int:
-        """Number of folds of each repeat that serve as test samples."""
+        """Number of test folds in each repeat."""
         return self.folds if self.test_folds is None else self.test_folds
 
     @property
@@ -234,7 +231,7 @@ class Suite:
     def definition(self) -> dict[str, Any]:
         """Return everything that determines the results, in JSON-compatible types.
 
-        The paths of the tables are left out, since they do not affect results.
+        The paths of the tables are not included, since they do not affect results.
         """
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         for table in plain["tables"]:
@@ -247,12 +244,12 @@ class Suite:
         return cls(**{**definition, "tables": [Table(path="", **table) for table in definition["tables"]]})
 
     def load(self, dataset: str) -> Dataset:
-        """Load one dataset of the suite, and refuse one that cannot be split into its folds.
+        """Load one dataset of the suite. A dataset that cannot be split into the folds raises an error.
 
         Raises
         ------
         DatasetError
-            If the data are not available, have changed since the suite was created, or do not fit the suite.
+            If the data are not available, have changed since the suite was created, or do not match the suite.
         """
         table = next((table for table in self.tables if table.name == dataset), None)
         if table is None:
@@ -287,7 +284,7 @@ class Suite:
 
 
 def _stratified_part(data: Dataset, n_samples: int, seed: int) -> Dataset:
-    """Draw samples evenly from a random order within each class; multi-label samples are drawn from a random order."""
+    """Draw a stratified random subset; multi-label samples are drawn without stratification."""
     shuffled = np.random.default_rng(seed).permutation(len(data.X))
     if data.task == "multiclass":
         shuffled = shuffled[np.argsort(np.asarray(data.y, dtype=str)[shuffled], kind="stable")]
@@ -306,7 +303,7 @@ def derive_seed(*parts: str | int | float) -> int:
     Parameters
     ----------
     *parts : str, int or float
-        What the seed is for; their order and types matter.
+        The purpose of the seed; order and types matter.
 
     Returns
     -------
@@ -341,8 +338,8 @@ def table_suite(
     Parameters
     ----------
     tables : Table, str, path, or a list of them
-        Files for :func:`fuselearn.datasets.read_table`; a folder stands for its tables. A `Table` defines its target
-        and how it is read.
+        Files for :func:`fuselearn.datasets.read_table`, or folders of such files. A `Table` also defines its target and
+        reading options.
     target : str, optional
         The column with the classes; ``class`` by default.
     labels : optional
@@ -410,7 +407,7 @@ def find_tables(path: str | os.PathLike[str]) -> list[Path]:
         return [Path(path)]
     found = sorted(each for each in Path(path).iterdir() if TABLE_FILE.search(each.name))
     if not found:
-        raise DatasetError(f"The folder {path} has no table: .csv, .tsv, .arff (also with .gz) or .parquet.")
+        raise DatasetError(f"The folder {path} contains no table: .csv, .tsv, .arff (also with .gz) or .parquet.")
     return found
 
 
@@ -431,7 +428,7 @@ def _noise_levels(values: Sequence[float]) -> tuple[float, ...]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"noise must be a list of fractions; got {show(values)}.") from error
     if not levels or not all(math.isfinite(level) and 0 <= level < 1 for level in levels):
-        raise ValueError(f"noise must hold fractions of at least 0 and below 1, 0.05 for 5 %; got {show(values)}.")
+        raise ValueError(f"noise must contain fractions of at least 0 and below 1, 0.05 for 5 %; got {show(values)}.")
     if len(set(levels)) < len(levels):
         raise ValueError(f"noise must name every level once; got {show(values)}.")
     return levels

@@ -1,4 +1,4 @@
-"""The base of all multi-label classifiers: check, bind, train, decide.
+"""Base class of all multi-label classifiers: check, bind, train, decide.
 
 ``fit`` checks the data, binds the table, and hands a :class:`~fuselearn.fusion.Problem` to ``_train``, which calls an
 algorithm, a function ``train_x(problem, **settings)``. What the scores of the trained ensemble mean is decided here, by

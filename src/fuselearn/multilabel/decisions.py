@@ -171,7 +171,9 @@ SAFE_FRACTION = 0.35
 MIN_ENTRIES = 30
 # So many positives are mistakes of the scores rather than of the labels.
 MIN_RATE = 0.02
-STANDARD_ERRORS = 3.0
+# By how many standard errors the positives among the lowest scores are more, and the negatives among the highest fewer.
+ABOVE_RATE = 3.0
+BELOW_CHANCE = 2.0
 MAX_RATE = 0.4
 MIN_POSITIVES = 8
 BEST_LABELS = 0.9
@@ -195,8 +197,8 @@ def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
 
     Labels that are merely hard to predict look like flips: a label that every tenth sample has, whatever its features,
     has no lower fraction of positives anywhere. There is evidence of flips only if the positives among the lowest
-    scores are more than 2 %, and the negatives among the highest scores are fewer than those of the same labels in all
-    samples, each by three standard errors.
+    scores are more than 2 %, by three standard errors, and the negatives among the highest scores are fewer than those
+    of the same labels in all samples, by two.
 
     Parameters
     ----------
@@ -230,8 +232,8 @@ def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
     lowest, highest = order[:n_lowest], order[-n_highest:]
     low, high = float(given[lowest].mean()), float(1.0 - given[highest].mean())
     by_chance = float(1.0 - np.broadcast_to(frequencies, truth.shape)[known][highest].mean())
-    is_above = low - MIN_RATE > STANDARD_ERRORS * np.sqrt(MIN_RATE * (1.0 - MIN_RATE) / n_lowest)
-    is_below = by_chance - high > STANDARD_ERRORS * np.sqrt(high * (1.0 - high) / n_highest)
+    is_above = low - MIN_RATE > ABOVE_RATE * np.sqrt(MIN_RATE * (1.0 - MIN_RATE) / n_lowest)
+    is_below = by_chance - high > BELOW_CHANCE * np.sqrt(high * (1.0 - high) / n_highest)
     return min(low, high, MAX_RATE) if is_above and is_below else 0.0
 
 

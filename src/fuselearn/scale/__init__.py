@@ -1,8 +1,8 @@
-"""Training on a table in parts, wherever they are kept: on the workers of a Dask cluster, or on disk.
+"""Training on partitioned data: on the workers of a Dask cluster, or on disk.
 
-A fit is a chain of tasks, each a pure function of one part and of the fit so far, which a ``Session`` performs.
-Everything random about a sample depends on its number, and sums are exact, so the model depends neither on how the
-samples are divided nor on who performs which task. See docs/scale.md.
+A fit is a chain of tasks. Each task is a pure function of one part and of the current fit, and a ``Session`` runs it.
+Random draws depend only on the index of a sample, and sums are exact, so the model depends neither on the partitioning
+nor on the workers. See docs/scale.md.
 """
 
 from fuselearn.scale.ensemble import DaskEnsemble, DiskEnsemble

@@ -1,7 +1,7 @@
-"""The trees that a fit has grown so far, in a folder, so that a fit that was lost can be resumed.
+"""Checkpoints: the trees of an unfinished fit in a folder, so that the fit can be resumed.
 
-A tree is a function of the samples, the trees before it and its order, which says how to draw and to grow. So a resumed
-fit is the same fit, which finds some of its trees in the folder. Every tree is a file of its own.
+A tree is determined by the samples, the previous trees and its order, which defines how samples are drawn and trees are
+grown. So a resumed fit repeats the same fit and reads finished trees from the folder. Every tree is one file.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Checkpoint:
     folder : path
         Created if it does not exist.
     facts : mapping of str to JSON values
-        What the fit is about. A folder with other facts is refused.
+        Description of the fit. A folder with a different description raises an error.
     n_categories : array of shape (n_features,)
         Number of categories of each feature, 0 for numbers.
 
     Attributes
     ----------
     seed : int
-        A seed that stays the same when a fit is resumed.
+        A seed that is kept when a fit is resumed.
     """
 
     def __init__(self, folder: Any, facts: Mapping[str, Any], n_categories: npt.NDArray[np.int32]) -> None:
@@ -57,7 +57,9 @@ class Checkpoint:
             self.seed = self._read_head(path, head)
             return
         if any(self.folder.iterdir()):
-            raise ValueError(f"The folder {self.folder} has files, but no checkpoint; choose an empty or a new one.")
+            raise ValueError(
+                f"The folder {self.folder} contains files, but no checkpoint; choose an empty or a new folder."
+            )
         self.seed = secrets.randbits(62)
         with replacing(path) as file:
             file.write(json.dumps(head | {SEED: self.seed}, indent=1).encode())
@@ -71,7 +73,7 @@ class Checkpoint:
             with np.load(path, allow_pickle=False) as stored:
                 (tree,) = unstack_trees(dict(stored), self.n_categories[order.features])
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path} of the checkpoint is damaged; delete it, and the tree is grown again.") from error
+            raise ValueError(f"{path} of the checkpoint is damaged; delete it to grow the tree again.") from error
         return tree
 
     def save(self, order: TreeOrder, tree: Tree) -> None:
@@ -89,12 +91,13 @@ class Checkpoint:
             found = json.loads(path.read_text(encoding="utf-8"))
             seed = int(found.pop(SEED))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path} is no checkpoint's; choose another folder.") from error
+            raise ValueError(f"{path} does not belong to a checkpoint; choose another folder.") from error
         for name in sorted(found.keys() | head.keys()):
             if found.get(name) != head.get(name):
                 before, now = _shorten(found.get(name)), _shorten(head.get(name))
                 raise ValueError(
-                    f"The checkpoint {self.folder} is of another fit: {name} was {before} and is now {now}. Choose "
+                    f"The checkpoint {self.folder} belongs to a different fit: {name} was {before} and is now "
+                    f"{now}. Choose "
                     "another folder, or delete this one."
                 )
         return seed

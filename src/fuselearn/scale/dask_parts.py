@@ -1,4 +1,4 @@
-"""Dask collections as lists of parts, and predictions for all parts of one."""
+"""Dask collections as lists of parts, and predictions for all parts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
     ----------
     X : dask.array.Array, dask.dataframe.DataFrame or list of delayed tables
     y, sample_weight : dask.array.Array, dask.dataframe.Series or list of delayed arrays
-        With the partitions of X. Arrays of known chunks are divided again if theirs are other ones.
+        With the partitions of X. Arrays with known chunks are rechunked if their chunks differ.
     """
     tables = _divide("X", X, None)
     if not tables:
@@ -32,13 +32,15 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         divided = [None] * len(tables) if values is None else _divide(name, values, X)
         if len(divided) != len(tables):
-            raise ValueError(f"X has {len(tables)} parts and {name} {len(divided)}; both must be divided alike.")
+            raise ValueError(
+                f"X has {len(tables)} parts and {name} {len(divided)}; both must have the same partitions."
+            )
         columns.append(divided)
     return list(zip(tables, *columns, strict=True))
 
 
 def predict_parts(model: Any, method: str, X: Any, nothing: npt.NDArray[Any]) -> Any:
-    """Let a model predict for each part of a collection, lazily.
+    """Predict lazily for each part of a collection.
 
     Parameters
     ----------
@@ -65,14 +67,14 @@ def predict_parts(model: Any, method: str, X: Any, nothing: npt.NDArray[Any]) ->
 
 
 def score_parts(model: Any, parts: list[Part], client: Any) -> list[tuple[float, float]]:
-    """Return what `weigh_correct` does for each part, computed by a client, or by the one that was made last."""
+    """Return the result of `weigh_correct` for each part, computed by a client, by default the last one created."""
     model, weigh = dask.delayed(model), dask.delayed(weigh_correct, pure=False)
     scores = [weigh(model, *part) for part in parts]
     return list(dask.compute(*scores) if client is None else client.gather(client.compute(scores)))
 
 
 def is_collection(X: Any) -> bool:
-    """Return whether a table is one of Dask's or a list of delayed parts."""
+    """Return whether a table is a Dask collection or a list of delayed parts."""
     return dask.is_dask_collection(X) or (isinstance(X, list | tuple) and any(isinstance(part, Delayed) for part in X))
 
 
@@ -93,7 +95,7 @@ def _divide(name: str, values: Any, X: Any) -> list[Any]:
         return list(values)
     raise TypeError(
         f"{name} must be a Dask array, a Dask DataFrame or Series, or a list of delayed parts, not "
-        f"{type(values).__name__}; the estimator itself takes ordinary ones."
+        f"{type(values).__name__}. For data in memory, fit the estimator itself."
     )
 
 

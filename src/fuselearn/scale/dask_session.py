@@ -1,8 +1,8 @@
 """The tasks of one fit on a Dask cluster.
 
-All tasks are pure functions of their arguments, so Dask computes again what a lost worker held. Nothing is scattered:
-scattered data cannot be computed again. A round trip takes milliseconds, so that the tasks of a step are submitted
-together, and parts that the same thread of a worker keeps are one group, for which there is one task.
+All tasks are pure functions of their arguments, so Dask recomputes the data of a lost worker. Nothing is scattered,
+since scattered data cannot be recomputed. A round trip takes milliseconds, so the tasks of a step are submitted
+together, and the parts of one worker thread form one group with one task.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Given:
 
 
 class DaskSession:
-    """Submit tasks to a cluster; all that are still there when a fit fails or is interrupted are released.
+    """Submit tasks to a cluster, and release all remaining tasks if a fit fails or is interrupted.
 
     Parameters
     ----------
     client : distributed.Client or None
-        None means the client that was made last.
+        None means the last client created.
     """
 
     def __init__(self, client: Client | None) -> None:
@@ -64,12 +64,12 @@ class DaskSession:
                 client = default_client()
             except ValueError as error:
                 raise ValueError(
-                    "There is no Dask client: make one, dask.distributed.Client(), or pass client=."
+                    "There is no Dask client: create one with dask.distributed.Client(), or pass client=."
                 ) from error
         if not isinstance(client, Client):
             raise TypeError(f"client must be a dask.distributed.Client or None, not {type(client).__name__}.")
         if client.asynchronous:
-            raise TypeError("client is asynchronous; fit needs an ordinary one, dask.distributed.Client(address).")
+            raise TypeError("client is asynchronous; pass a synchronous client, dask.distributed.Client(address).")
         self.client = client
         self._futures: WeakSet[Future] = WeakSet()
         self._homes: list[str | None] = []
@@ -141,8 +141,8 @@ class DaskSession:
                 values = self.client.gather(results)
         except KilledWorker as error:
             raise RuntimeError(
-                f"Workers died again and again in the task {error.task!r}. Perhaps its part does not fit into the "
-                "memory of a worker: use smaller parts."
+                f"Workers died repeatedly in the task {error.task!r}. Perhaps its part does not fit into the "
+                f"memory of a worker: use smaller parts."
             ) from error
         if not (isinstance(values, list) and values and isinstance(_kept(values[0]), Group)):
             return values

@@ -1,7 +1,7 @@
-"""The tasks of one fit on one machine, with results on disk.
+"""The tasks of one fit on a single machine, with results on disk.
 
-Large results are files in a temporary folder. A task maps those that it needs into memory while it runs, so that a fit
-holds as many parts in memory as it has threads.
+Large results are files in a temporary folder. A task maps its inputs into memory while it runs, so the memory of a fit
+contains one part per thread.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DiskSession:
     Parameters
     ----------
     directory : path or None
-        Where to make the folder; None means the system's folder for temporary files.
+        Parent of the folder; None means the system's folder for temporary files.
     n_threads : int
     """
 

@@ -1,4 +1,4 @@
-"""Ensembles of trees that are trained on a table in parts, and are ordinary ensembles afterwards."""
+"""Ensembles of trees trained on partitioned data; the fitted ensembles are ordinary estimators."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_OF_THE_MODEL = {"n_estimators", "callback", "verbose", "n_jobs", "random_sta
 
 
 class EnsembleInParts(ClassifierMixin, BaseEstimator):
-    """The base of estimators that train another one on a table in parts. Subclasses write ``fit`` and ``_predict``."""
+    """Base class of training on partitioned data. Subclasses implement ``fit`` and ``_predict``."""
 
     estimator: Any
     checkpoint: Any
@@ -51,46 +51,46 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a copy or a file keeps: paths as text, which files can hold."""
+        """Return the state for copies and files, with paths as text."""
         state: dict[str, Any] = super().__getstate__()
         return {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in state.items()}
 
     def predict(self, X: Any) -> Any:
-        """Predict the class of each sample, part by part.
+        """Predict the class of each sample.
 
         Parameters
         ----------
-        X : as that of ``fit``, or what the ordinary estimator takes
+        X : as in ``fit``, or data in memory
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            For a Dask collection a Dask array, and for a list of delayed parts a list, computed when they are needed.
+            For a Dask collection, a lazy Dask array; for a list of delayed parts, a list of delayed arrays.
         """
         check_is_fitted(self)
         return self._predict("predict", X)
 
     def predict_proba(self, X: Any) -> Any:
-        """Predict class probabilities, part by part.
+        """Predict class probabilities.
 
         Parameters
         ----------
-        X : as that of ``fit``, or what the ordinary estimator takes
+        X : as in ``fit``, or data in memory
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            For a Dask collection a Dask array, and for a list of delayed parts a list, computed when they are needed.
+            For a Dask collection, a lazy Dask array; for a list of delayed parts, a list of delayed arrays.
         """
         check_is_fitted(self)
         return self._predict("predict_proba", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Compute the accuracy, part by part.
+        """Compute the accuracy.
 
         Parameters
         ----------
-        X, y, sample_weight : as those of ``fit``, or what the ordinary estimator takes
+        X, y, sample_weight : as in ``fit``, or data in memory
 
         Returns
         -------
@@ -107,11 +107,11 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _score_parts(self, X: Any, y: Any, sample_weight: Any) -> list[tuple[float, float]] | None:
-        """Return what `weigh_correct` does for each part, or None if X is a table in memory."""
+        """Return the result of `weigh_correct` for each part, or None if X is in memory."""
         raise NotImplementedError
 
     def _copy_estimator(self, y: Any) -> Any:
-        """Return what is to be fitted; refuse what cannot be trained in parts."""
+        """Return the estimator to fit; raise an error if it cannot be trained in parts."""
         name = type(self).__name__
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
@@ -124,26 +124,28 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
         local._check_parameters()
         base, *others = local._base_estimators()
         if others or not isinstance(base, CARTClassifier):
-            raise TypeError(f"{name} trains trees only: the base estimator must be one CARTClassifier or None.")
+            raise TypeError(f"{name} supports only trees: the base estimator must be one CARTClassifier or None.")
         if base.class_weight is not None:
-            raise ValueError(f"Pass class_weight to {type(local).__name__}; that of its base estimator must be None.")
+            raise ValueError(
+                f"Pass class_weight to {type(local).__name__}; class_weight of its base estimator must be None."
+            )
         if local.sampling != "poisson":
             raise ValueError(
-                f"{name} draws samples with sampling='poisson' only: pass {type(local).__name__}(sampling='poisson')."
+                f"{name} supports only sampling='poisson': pass {type(local).__name__}(sampling='poisson')."
             )
         if getattr(local, "variant", "program") != "program":
-            raise ValueError(f"{name} trains as the authors' program does: set variant='program'.")
+            raise ValueError(f"{name} supports only variant='program'.")
         if isinstance(local, SAMMEClassifier) and local.reset != "training":
-            raise ValueError(f"{name} trains SAMMEClassifier with reset='training' only.")
+            raise ValueError(f"{name} supports SAMMEClassifier only with reset='training'.")
         for parameter in ("oob_score", "warm_start"):
             if getattr(local, parameter):
                 raise ValueError(f"{name} does not support {parameter}; set {parameter}=False.")
         if self.checkpoint is not None and not isinstance(local.random_state, int | np.integer | None):
-            raise ValueError("With checkpoint, random_state must be a whole number or None: others change with use.")
+            raise ValueError("With checkpoint, random_state must be an integer or None.")
         return local
 
     def _fit_parts(self, local: Any, session: Session, parts: Sequence[tuple[Any, Any, Any]]) -> None:
-        """Fit a copy of the estimator to parts of samples, as a session reads them."""
+        """Fit a copy of the estimator to partitioned samples."""
         base = local._base_estimator()
         table = TableInParts(session, parts, base.max_bins, local.class_weight)
         local.classes_, local.n_features_in_, local._coder_ = table.classes, table.n_features, table.coder
@@ -167,27 +169,26 @@ class DaskEnsemble(EnsembleInParts):
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    The model is the same for any division of the samples into parts and for any number of workers, and the same as that
-    of the estimator itself on samples in the same order.
+    The model does not depend on the partitions or on the number of workers. It equals the model that the estimator
+    itself fits to the same samples in memory.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimator : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
-        With ``sampling="poisson"``, with a ``CARTClassifier`` or None as its own estimator, and without ``oob_score``
-        and ``warm_start``.
+        The ensemble to train, with ``sampling="poisson"``, with a ``CARTClassifier`` or None as its base estimator, and
+        without ``oob_score`` and ``warm_start``.
     client : distributed.Client or None, default=None
-        The cluster; None means the client that was made last.
+        The client of the cluster; None means the last client created.
     checkpoint : path or None, default=None
-        Folder in which every tree is saved once it has grown. A fit that was lost goes on with the trees in there if it
-        is started again with the same samples and parameters, and gives the model that it would have given.
+        Folder for saving every finished tree. To resume an interrupted fit, fit again with the same samples, parameters
+        and folder; the model is that of an uninterrupted fit.
 
     Attributes
     ----------
     estimator_ : classifier
-        The fitted ensemble, an ordinary one, which needs no cluster: it predicts, and can be saved and exported.
-        ``sample_weights_`` is fetched once, at the end.
+        The fitted ensemble, an ordinary estimator that predicts without a cluster and can be saved and exported.
     classes_, n_features_in_, feature_names_in_
         As those of ``estimator_``.
 
@@ -212,11 +213,11 @@ class DaskEnsemble(EnsembleInParts):
         self.checkpoint = checkpoint
 
     def __sklearn_clone__(self) -> Self:
-        """Return an unfitted estimator with the same client, which cannot be copied."""
+        """Return an unfitted estimator with the same client, since clients cannot be copied."""
         return type(self)(clone(self.estimator), client=self.client, checkpoint=self.checkpoint)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a copy or a file keeps: without the client."""
+        """Return the state for copies and files, without the client."""
         return super().__getstate__() | {"client": None}
 
     @reset_on_failure
@@ -262,32 +263,32 @@ class DaskEnsemble(EnsembleInParts):
 
 
 class DiskEnsemble(EnsembleInParts):
-    """Train an ensemble of trees on a table that is larger than memory.
+    """Train an ensemble of trees on a table larger than memory.
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    The table is read three times, a part at a time, and coded to one or two bytes per value, which are kept on disk
-    during the fit, as are the estimate and the weights of the samples. The model is that of the estimator itself on the
-    same samples; bins of a table of more than 8,388,608 values are computed from about so many of them.
+    The table is read three times in parts, and binned to one or two bytes per value. The binned table, the estimate and
+    the sample weights are on disk during the fit. The model equals the model that the estimator itself fits to the same
+    samples in memory. For tables with more than 8,388,608 values, bins are computed from about that many values.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimator : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
-        With ``sampling="poisson"``, with a ``CARTClassifier`` or None as its own estimator, and without ``oob_score``
-        and ``warm_start``. Its ``n_jobs`` is the number of parts that are worked on at a time.
+        The ensemble to train, with ``sampling="poisson"``, with a ``CARTClassifier`` or None as its base estimator, and
+        without ``oob_score`` and ``warm_start``. Its ``n_jobs`` is the number of parts processed in parallel.
     directory : path or None, default=None
-        Where files are kept during the fit: about ``n_features + 8 n_classes + 30`` bytes per sample. None means the
-        system's folder for temporary files, which on some systems is in memory.
+        Folder for files during the fit, about ``n_features + 8 n_classes + 30`` bytes per sample. None means the
+        system's folder for temporary files, which is in memory on some systems.
     checkpoint : path or None, default=None
-        Folder in which every tree is saved once it has grown. A fit that was lost goes on with the trees in there if it
-        is started again with the same samples and parameters, and gives the model that it would have given.
+        Folder for saving every finished tree. To resume an interrupted fit, fit again with the same samples, parameters
+        and folder; the model is that of an uninterrupted fit.
 
     Attributes
     ----------
     estimator_ : classifier
-        The fitted ensemble, an ordinary one, which needs no files: it predicts, and can be saved and exported.
+        The fitted ensemble, an ordinary estimator that predicts without the files and can be saved and exported.
     classes_, n_features_in_, feature_names_in_
         As those of ``estimator_``.
 
@@ -353,7 +354,7 @@ class DiskEnsemble(EnsembleInParts):
 
 
 def train(local: Any, problem: ProblemInParts) -> Trained:
-    """Train what an estimator trains in memory."""
+    """Train an estimator as in memory."""
     if isinstance(local, KFHEClassifier):
         vote, weighting, reset = local.vote, local.weighting, local.reset
         return train_kfhe(problem, local.n_estimators, weighting=weighting, vote=vote, reset=reset)
@@ -372,7 +373,7 @@ def train(local: Any, problem: ProblemInParts) -> Trained:
 
 
 def describe_fit(local: Any, table: TableInParts) -> dict[str, Any]:
-    """Return what must be the same if a fit is resumed."""
+    """Return the description of a fit that must match when it is resumed."""
     params, columns = local.get_params(deep=False), table.columns
     bins = b"".join(array.tobytes() for array in (columns.n_codes, columns.lower, columns.upper))
     return {

@@ -1,4 +1,4 @@
-"""What performs the tasks of a fit and keeps their results."""
+"""The session, which runs the tasks of a fit and stores their results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 Kept = list[Any]
-"""Results for all parts, as a session keeps them; what is in the list is the session's business."""
+"""Results for all parts; the type of the items depends on the session."""
 Task = Callable[..., Any]
 """A pure function, which can be pickled."""
 
@@ -14,30 +14,29 @@ Task = Callable[..., Any]
 class Session(Protocol):
     """The tasks of one fit.
 
-    Results are kept as the session likes; only ``fetch`` and ``advance`` return values. Results that are no longer
-    referred to are released.
+    Only ``fetch`` and ``advance`` return values. Results without references are released.
     """
 
     def submit(self, task: Task, *arguments: Any) -> Any:
-        """Perform one task; arguments may be kept results, or lists of them."""
+        """Run one task; arguments may be stored results, or lists of them."""
         ...
 
     def map(self, task: Task, *kept: Sequence[Any], given: Sequence[Any] = ()) -> Kept:
-        """Perform a task for each of the parts, with what is kept for it and what is given to all."""
+        """Run a task for each part, with its stored results and the shared arguments."""
         ...
 
     def advance(
         self, task: Task, merge: Task, *kept: Kept, given: Sequence[Any] = (), later: Task | None = None
     ) -> tuple[Kept, Any]:
-        """Perform a task for each of the parts that returns what to keep and what to merge; return both.
+        """Run a task for each part that returns a result to store and a result to merge; return both.
 
-        How values are grouped when they are merged must make no difference. With ``later``, do not wait for the merged
-        value, but keep what this function makes of it; tasks may take it among what is given.
+        Merging must not depend on the grouping of values. With ``later``, do not wait for the merged value, but store
+        the result of this function on it, as a shared argument of later tasks.
         """
         ...
 
     def settle(self, parts: Kept) -> Kept:
-        """Arrange the parts for all tasks that follow, which are best performed where their parts are kept."""
+        """Assign the parts to workers for all later tasks."""
         ...
 
     def fetch(self, results: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Tables on disk as lists of parts, which are read when they are needed."""
+"""Tables on disk as lists of parts, which are read when needed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PART_VALUES = 2**23
 
 
 class Source:
-    """Some samples of a table, of a target or of weights, which are read when they are needed.
+    """A part of a table, of a target or of weights, which is read when needed.
 
-    Subclass it for other forms of files: ``fit`` takes lists of sources. ``read`` is called several times, in threads,
-    and must return the same each time.
+    Subclass it for other file formats: ``fit`` accepts lists of sources. ``read`` is called several times, from several
+    threads, and must return the same data each time.
 
     .. versionadded:: 0.2
 
@@ -46,7 +46,7 @@ class Source:
     """
 
     def read(self) -> Any:
-        """Return them."""
+        """Return the samples."""
         raise NotImplementedError
 
 
@@ -73,7 +73,7 @@ class ParquetRows(Source):
     columns: tuple[str, ...] | str
 
     def read(self) -> Any:
-        """Return them."""
+        """Return the samples."""
         from pyarrow.parquet import ParquetFile
 
         columns = [self.columns] if isinstance(self.columns, str) else list(self.columns)
@@ -100,7 +100,7 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
     if is_listed(X):
         given = [X, y, [None] * len(X) if sample_weight is None else sample_weight]
         if not (is_listed(y) and len(X) == len(y) == len(given[2])):
-            raise ValueError("X is a list of sources; y and sample_weight must be lists of as many.")
+            raise ValueError("X is a list of sources; y and sample_weight must be lists of the same length.")
         return list(zip(*given, strict=True))
     files = _list_files(X)
     if files is None:
@@ -134,7 +134,7 @@ def list_tables(X: Any, names: Sequence[str] | None) -> list[Source]:
     if files is None:
         return [ArrayRows(X, rows) for X in [_open_array("X", X)] for rows in _row_blocks(X)]
     if names is None:
-        raise ValueError("X is in Parquet files, but the model was trained on samples without names of features.")
+        raise ValueError("X is in Parquet files, but the model was trained without feature names.")
     return [ParquetRows(path, groups, tuple(names)) for path, groups, _ in row_groups(files, names)]
 
 
@@ -165,7 +165,7 @@ def row_groups(files: list[Path], needed: Sequence[str]) -> Iterator[tuple[Path,
                 names = file.schema_arrow.names
                 sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
         except ArrowInvalid as error:
-            raise ValueError(f"{path} is no Parquet file: {error}") from error
+            raise ValueError(f"{path} is not a Parquet file: {error}") from error
         for name in needed:
             if name not in names:
                 raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(names)}.")
@@ -191,7 +191,7 @@ def _list_files(X: Any) -> list[Path] | None:
             return None
         files = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
         if not files:
-            raise ValueError(f"The folder {path} has no .parquet files.")
+            raise ValueError(f"The folder {path} contains no .parquet files.")
         return files
     if isinstance(X, list | tuple) and X and all(isinstance(path, str | Path) for path in X):
         return [file for path in X for file in _list_files(path) or []]
@@ -206,5 +206,5 @@ def _open_array(name: str, values: Any) -> Any:
     if values is None or isinstance(values, np.ndarray) or (name == "X" and as_frame(values) is not None):
         return values
     if name == "X" and sparse.issparse(values):
-        raise TypeError("X is sparse; fit the estimator itself, without DiskEnsemble, in memory.")
+        raise TypeError("X is sparse; fit the estimator itself in memory, without DiskEnsemble.")
     return np.asarray(values)

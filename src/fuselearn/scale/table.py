@@ -1,4 +1,4 @@
-"""A table whose parts are coded and kept where a session keeps them, and on which trees are grown."""
+"""A binned table in parts, stored by a session, and trees grown on it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TableInParts:
     total_weight : float
         Sum of the sample weights, each times the weight of its class.
     has_whole_weights : bool
-        Whether all weights are whole numbers.
+        Whether all weights are integers.
     parts : Kept
         The coded parts, as the session keeps them.
     checkpoint : Checkpoint or None
@@ -108,7 +108,7 @@ class TableInParts:
         self.has_whole_weights = all(are_whole) and self.total_weight < 2**31
         self.parts = session.settle(parts)
         if self.total_weight == 0:
-            raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
+            raise ValueError("sample_weight is zero for every sample; at least one weight must be positive.")
 
     @property
     def n_classes(self) -> int:
@@ -228,7 +228,7 @@ def agree_on_features(facts: Sequence[Facts]) -> tuple[int, list[str] | None, Ta
         if part.n_features != n_features:
             raise ValueError(f"Part {number} of X has {part.n_features} features; part 0 has {n_features}.")
         if part.names != names:
-            raise ValueError(f"Part {number} of X has features of other names than part 0: {part.names}, not {names}.")
+            raise ValueError(f"Part {number} of X has different feature names than part 0: {part.names}, not {names}.")
     categories = [_agree_on_categories(f, facts) for f in range(n_features)]
     coder = TableCoder()
     coder.categories_ = categories
@@ -242,8 +242,8 @@ def agree_on_classes(facts: Sequence[Facts]) -> tuple[npt.NDArray[Any], npt.NDAr
     for number, part in filled:
         if (part.labels.dtype.kind in NUMBERS) != (filled[0][1].labels.dtype.kind in NUMBERS):
             raise TypeError(
-                f"Part {number} of y holds {part.labels.dtype}, part {filled[0][0]} {filled[0][1].labels.dtype}; "
-                "labels must be numbers everywhere or text everywhere."
+                f"Part {number} of y has dtype {part.labels.dtype}, part {filled[0][0]} "
+                f"{filled[0][1].labels.dtype}; labels must be numbers in all parts or text in all parts."
             )
     labels = np.concatenate([part.labels for _, part in filled])
     classes, positions = np.unique(labels, return_inverse=True)
@@ -268,8 +268,8 @@ def _agree_on_categories(f: int, facts: Sequence[Facts]) -> npt.NDArray[Any] | N
             )
         if first.is_declared and list(other.levels) != list(first.levels):  # type: ignore[arg-type]
             raise ValueError(
-                f"Feature {name} has other categories in part {number} than in part {first_number}; give all parts "
-                "the same type of categories: X.categorize() does it for a Dask DataFrame."
+                f"Feature {name} has different categories in part {number} than in part {first_number}; use the "
+                f"same categorical dtype in all parts, for a Dask DataFrame by X.categorize()."
             )
     if first.levels is None or first.is_declared:
         return first.levels

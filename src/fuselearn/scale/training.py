@@ -1,4 +1,4 @@
-"""KFHE, SAMME, bagging and forests on a table in parts, by the loops that train them in memory.
+"""KFHE, SAMME, bagging and forests on partitioned data, by the same loops as in memory.
 
 Every part keeps its piece of what is estimated for the samples; gains, errors and coefficients are numbers, which are
 computed here from exact sums. So the models are those that are trained in memory with ``sampling="poisson"``.
@@ -103,7 +103,7 @@ def train_bags(problem: ProblemInParts, plan: BagPlan, n_estimators: int, *, vot
         Whether a tree counts with the class that it chooses or with its scores.
     """
     if not plan.bootstrap and not problem.table.has_whole_weights:
-        raise ValueError("Without bootstrap, weights must be whole numbers here; set bootstrap=True.")
+        raise ValueError("Without bootstrap, sample weights must be integers here; set bootstrap=True.")
     models: list[TreeModel] = []
     features = []
     for order, model in _grow_bags(problem, plan, problem.rng.integers(2**63, size=n_estimators)):

@@ -44,12 +44,14 @@ def test_forgotten_labels_are_no_flips():
     assert estimate_noise_rate(scores, corrupt_labels(Y, 0.3, "forgotten", random_state=0)) == 0.0
 
 
-@given(st.integers(0, 1000))
-def test_labels_that_cannot_be_predicted_are_no_flips(seed):
-    rng = np.random.default_rng(seed)
-    frequencies = np.array([0.1, 0.15, 0.2, 0.3, 0.7])
-    scores = frequencies + rng.normal(0, 0.02, size=(400, 5))
-    assert estimate_noise_rate(scores, (rng.random((400, 5)) < frequencies).astype(np.int8)) == 0.0
+def test_labels_that_cannot_be_predicted_are_no_flips():
+    """Two standard errors are exceeded by chance in 2 % of all cases."""
+    frequencies, n_found = np.array([0.1, 0.15, 0.2, 0.3, 0.7]), 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        scores = frequencies + rng.normal(0, 0.02, size=(400, 5))
+        n_found += estimate_noise_rate(scores, (rng.random((400, 5)) < frequencies).astype(np.int8)) > 0
+    assert n_found <= 6
 
 
 def test_few_samples_are_not_enough():

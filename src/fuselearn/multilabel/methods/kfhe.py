@@ -153,8 +153,7 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
-        classifier.
+        1 prints about ten lines of progress with the error, the gain and the remaining time, 2 one line per classifier.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base estimators.
     n_jobs : int or None, default=None

@@ -136,11 +136,11 @@ class PCTForestClassifier(MultilabelEnsemble):
     callback : callable or None, default=None
         ``callback(number, forest)`` is called after each tree, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per tree.
+        1 prints about ten lines of progress with the remaining time, 2 one line per tree.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the drawn features.
     n_jobs : int or None, default=None
-        Trees grown at the same time. Results do not depend on it.
+        Number of trees grown in parallel. Results do not depend on it.
 
     Attributes
     ----------
