@@ -15,17 +15,17 @@ of
 The sets of `predict_set` hold at least the most likely class, so that their coverage is not below the accuracy; sets
 that may be empty have the coverage asked for, and are what MAPIE's score "lac" returns. "labels as given" does not
 correct for wrong labels; PredictionSetClassifier, which estimates nothing, is also told their fraction. MAPIE takes the
-mean of five models, trained on four fifths each (cross), or trains one on 70 % of the samples and calibrates on the
-others (split). For all fractions of wrong labels together, "classes" is the mean of the coverage of each class, "off"
-how far the coverage of a table is from 0.9, "empty" the fraction of sets without a class, and "time" the processor
-time. Further tables have the means over every third table, with the other methods, and over those that MAPIE's other
-scores take: they are for three and more classes. The first line says how many sets of a fitted forest differ from those
-of MAPIE's split conformal prediction, for four coverages.
+mean of five models, trained on four fifths each. For all fractions of wrong labels together, "classes" is the mean of
+the coverage of each class, "off" how far the coverage of a table is from 0.9, "empty" the fraction of sets without a
+class, and "time" the processor time. The other methods are run on the first split of every third table, and a further
+table has the tables that MAPIE's score "aps" takes: those of three and more classes. The first line says how many sets
+of a fitted forest differ from those of MAPIE's split conformal prediction, for four coverages.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 import time
 import warnings
@@ -53,14 +53,16 @@ MOST_FEATURES, MOST_CLASSES = 50, 10
 N_TREES = pick(50, 5)
 COVERAGE = 0.9
 LEAST_OF_CLASS = 6
+N_SPLITS = pick(4, 1)
 LEAST_OF_AGREEMENT = pick(400, 100)
 EVERY = 3
-"""Other methods than the fused classifier are run on every third table."""
+"""Other methods than the fused classifier are run on the first split of every third table."""
 
 Sets = npt.NDArray[np.bool_]
 Table = tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]
 Found = dict[str, tuple[Sets, float]]
 """Sets and processor time by title."""
+Measured = dict[str, dict[tuple[str, int], list[list[float]]]]
 
 
 def tables() -> Iterator[tuple[str, Table]]:
@@ -121,21 +123,13 @@ def predict_kinds(name: str, model: Any, kinds: dict[str, dict[str, Any]], data:
     return found
 
 
-def run_mapie(
-    model: BaseEstimator, X: Any, y: Any, X_test: Any, *, score: str = "lac", cross: bool = True
-) -> tuple[Sets, float]:
+def run_mapie(model: BaseEstimator, X: Any, y: Any, X_test: Any, *, score: str) -> tuple[Sets, float]:
     """Return the sets of MAPIE, and the time."""
-    from mapie.classification import CrossConformalClassifier, SplitConformalClassifier
+    from mapie.classification import CrossConformalClassifier
 
     start = time.process_time()
-    settings = {"confidence_level": COVERAGE, "conformity_score": score, "random_state": 0}
-    if cross:
-        wrapped = CrossConformalClassifier(model, cv=5, **settings).fit_conformalize(X, y)
-    else:
-        X_inside, X_outside, inside, outside = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-        wrapped = SplitConformalClassifier(model, prefit=False, **settings)
-        wrapped.fit(X_inside, inside).conformalize(X_outside, outside)
-    sets = wrapped.predict_set(X_test)[1][:, :, 0].astype(bool)
+    wrapped = CrossConformalClassifier(model, confidence_level=COVERAGE, conformity_score=score, cv=5, random_state=0)
+    sets = wrapped.fit_conformalize(X, y).predict_set(X_test)[1][:, :, 0].astype(bool)
     return sets, time.process_time() - start
 
 
@@ -157,48 +151,46 @@ def measure(sets: Sets, truth: npt.NDArray[np.intp], seconds: float) -> list[flo
 def list_methods(*, with_mapie: bool) -> list[Callable[..., Found]]:
     """List what is compared: functions of training samples, labels, test samples and fraction of wrong labels."""
 
-    def make(title: str, model: Callable[[], Any], **settings: Any) -> Callable[..., Any]:
-        return lambda X, y, X_test, rate: {title: run_mapie(model(), X, y, X_test, **settings)}
+    def make(title: str, model: Callable[[], Any], score: str) -> Callable[..., Found]:
+        return lambda X, y, X_test, rate: {title: run_mapie(model(), X, y, X_test, score=score)}
 
     ours = [run_fused, run_wrapper]
     if not with_mapie:
         return ours
     return [
         *ours,
-        make("MAPIE, cross, lac (FusedClassifier)", fused),
-        make("MAPIE, cross, lac (forest)", forest),
-        make("MAPIE, cross, aps (forest)", forest, score="aps"),
-        make("MAPIE, split, raps (forest)", forest, cross=False, score="raps"),
+        make("MAPIE, lac (FusedClassifier)", fused, "lac"),
+        make("MAPIE, lac (forest)", forest, "lac"),
+        make("MAPIE, aps (forest)", forest, "aps"),
     ]
 
 
-def measure_all(*, with_mapie: bool) -> dict[str, dict[str, list[list[float]]]]:
-    """Return the measurements by method and table, one for each fraction of wrong labels."""
-    found: dict[str, dict[str, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
-    for number, (name, (X, y)) in enumerate(tables()):
-        methods = list_methods(with_mapie=with_mapie) if number % EVERY == 0 else [run_fused]
-        inside, outside = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=0)
-        for rate in RATES:
-            noisy = corrupt_labels(y[inside], rate, random_state=0)
-            for method in methods:
-                try:
-                    sets = method(X[inside], noisy, X[outside], rate)
-                except ValueError as error:  # MAPIE, where a class is rare, and for two classes
-                    print(f"{name}, {rate:.0%}: {error}", file=sys.stderr)
-                    continue
-                for title, (one, seconds) in sets.items():
-                    found[title][name].append(measure(one, y[outside], seconds))
-        print(f"{name}: {len(y)} samples, {y.max() + 1} classes", flush=True)
+def measure_all(*, with_mapie: bool) -> Measured:
+    """Return the measurements by method and split of a table, one for each fraction of wrong labels."""
+    found: Measured = defaultdict(lambda: defaultdict(list))
+    for (number, (name, (X, y))), seed in itertools.product(enumerate(tables()), range(N_SPLITS)):
+        methods = list_methods(with_mapie=with_mapie) if number % EVERY == 0 and seed == 0 else [run_fused]
+        inside, outside = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=seed)
+        for rate, method in itertools.product(RATES, methods):
+            noisy = corrupt_labels(y[inside], rate, random_state=seed)
+            try:
+                sets = method(X[inside], noisy, X[outside], rate)
+            except ValueError as error:  # MAPIE, where a class is rare, and for two classes
+                print(f"{name}, {rate:.0%}: {error}", file=sys.stderr)
+                continue
+            for title, (one, seconds) in sets.items():
+                found[title][name, seed].append(measure(one, y[outside], seconds))
     return found
 
 
-def print_means(found: dict[str, dict[str, list[list[float]]]], names: set[str]) -> None:
-    """Print the means over some tables of the methods that have all of them."""
+def print_means(found: Measured, runs: set[tuple[str, int]]) -> None:
+    """Print the means over some splits of the methods that have all of them."""
     columns = [*(f"{rate:.0%} wrong: coverage | size" for rate in RATES), "classes", "off", "empty", "time"]
-    print(f"\n{len(names)} tables\n\n| | {' | '.join(columns)} |\n{'|---' * (5 + 2 * len(RATES))}|")
-    for title, by_name in found.items():
-        if complete(by_name) >= names:
-            means = np.mean([by_name[name] for name in sorted(names)], axis=0)
+    n_tables = len({name for name, _ in runs})
+    print(f"\n{n_tables} tables, {len(runs)} splits\n\n| | {' | '.join(columns)} |\n{'|---' * (5 + 2 * len(RATES))}|")
+    for title, lines in found.items():
+        if complete(lines) >= runs:
+            means = np.mean([lines[run] for run in sorted(runs)], axis=0)
             cells = [f"{coverage:.3f} | {size:.2f}" for coverage, size, *_ in means]
             *others, seconds = means.mean(axis=0)[2:]
             print(f"| {title} | {' | '.join([*cells, *(f'{x:.3f}' for x in others)])} | {seconds:.2f} s |", flush=True)
@@ -212,16 +204,16 @@ def count_differences(X: Any, y: Any) -> int:
     model = forest().fit(X[inside], y[inside])
     ours = PredictionSetClassifier(FrozenEstimator(model)).fit(X[calibration], y[calibration])
     n_differences = 0
-    for coverage in (0.8, 0.9, 0.95, 0.99):
+    for coverage in pick((0.8, 0.9, 0.95, 0.99), (0.8, 0.9)):
         other = SplitConformalClassifier(model, confidence_level=coverage).conformalize(X[calibration], y[calibration])
         sets = ours.predict_set(X[test], coverage, allow_empty=True)
         n_differences += int((sets != other.predict_set(X[test])[1][:, :, 0]).any(axis=1).sum())
     return n_differences
 
 
-def complete(by_name: dict[str, list[list[float]]]) -> set[str]:
-    """Return the tables with a measurement for each fraction of wrong labels."""
-    return {name for name, lines in by_name.items() if len(lines) == len(RATES)}
+def complete(lines: dict[tuple[str, int], list[list[float]]]) -> set[tuple[str, int]]:
+    """Return the splits with a measurement for each fraction of wrong labels."""
+    return {run for run, measured in lines.items() if len(measured) == len(RATES)}
 
 
 def main() -> None:
@@ -235,9 +227,8 @@ def main() -> None:
         n_differences = sum(count_differences(X, y) for _, (X, y) in tables() if len(y) >= LEAST_OF_AGREEMENT)
         print(f"A fitted forest: {n_differences} sets differ from those of MAPIE's split conformal prediction")
     found = measure_all(with_mapie=with_mapie)
-    names = {frozenset(complete(by_name)) for by_name in found.values()} - {frozenset()}
-    for one in sorted(names, key=len, reverse=True):
-        print_means(found, set(one))
+    for runs in sorted({frozenset(complete(lines)) for lines in found.values()} - {frozenset()}, key=len, reverse=True):
+        print_means(found, set(runs))
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
 
     >>> truth = np.repeat([0, 1], 200).astype(np.int8)[:, None]
     >>> truth[::10] = 1 - truth[::10]
-    >>> estimate_noise_rate(np.linspace(0, 1, 400)[:, None], truth)
+    >>> round(estimate_noise_rate(np.linspace(0, 1, 400)[:, None], truth), 2)
     0.1
     """
     known = truth != UNKNOWN

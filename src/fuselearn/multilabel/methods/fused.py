@@ -509,8 +509,8 @@ class FusedMultilabelClassifier(MultilabelBase):
     def _pose(self, problem: Problem) -> Problem:
         if np.count_nonzero(problem.initial_weights) < 2:
             raise ValueError(
-                "One sample is not enough to measure members on held-out samples. Train a single model instead, such "
-                "as KFHEMultilabelClassifier (--method kfhe on the command line)."
+                "Members are measured on held-out samples, so one sample is not enough. Train a single model instead, "
+                "such as KFHEMultilabelClassifier (--method kfhe on the command line)."
             )
         return replace(problem, out_of_bag=True)
 
