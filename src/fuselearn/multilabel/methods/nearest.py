@@ -351,7 +351,8 @@ class MLkNNClassifier(_NeighborClassifier):
     likelihoods_ : array of shape (2, n_labels, k + 1)
         P(E_j | H0) and P(E_j | H1) of each label.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -437,7 +438,8 @@ class BRkNNClassifier(_NeighborClassifier):
     Attributes
     ----------
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------

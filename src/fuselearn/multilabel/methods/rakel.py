@@ -105,7 +105,7 @@ class RAkELClassifier(MultilabelEnsemble):
     random_state : int, RandomState or None, default=None
         Seed of the choices of labels and of the base estimators.
     n_jobs : int or None, default=None
-        Models trained at the same time. Results do not depend on it.
+        Number of models trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -116,7 +116,8 @@ class RAkELClassifier(MultilabelEnsemble):
     estimator_weights_ : array of shape (n_labelsets,)
         The same weight for all models.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
