@@ -1,4 +1,4 @@
-"""RF-PCT: a random forest of predictive clustering trees, each of which predicts all labels at once."""
+"""RF-PCT: a random forest of predictive clustering trees, where each tree predicts all labels."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class PCTForestClassifier(MultilabelEnsemble):
     See Also
     --------
     AdaBoostMHClassifier : Boosting of stumps for all labels at once.
-    sklearn.ensemble.RandomForestClassifier : Forests of scikit-learn, which take several labels, too.
+    sklearn.ensemble.RandomForestClassifier : Forests in scikit-learn, which also support multi-label data.
 
     Notes
     -----
@@ -294,7 +294,7 @@ class PCTForestClassifier(MultilabelEnsemble):
 
 
 def restore_weights(tree: Tree, leaf_shares: Scores) -> Tree:
-    """Return a tree with the weight of each label in all nodes, given the labels' shares in its leaves.
+    """Return a tree with the weight of each label in all nodes, from the label fractions in its leaves.
 
     Parameters
     ----------
