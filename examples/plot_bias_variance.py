@@ -2,15 +2,15 @@
 Bias and variance
 =================
 
-Why bagging wants deep trees and boosting shallow ones.
+Bagging reduces the variance of deep trees, boosting the bias of shallow trees.
 """
 
 # %%
 # Models as darts
 # ---------------
-# Each dart is a regressor that is trained on a fresh sample of the same problem; how far right and how far up it hits
-# are its errors at two points. Bias is how far the mean of all darts, the cross, is from the center of the target.
-# Variance is how far the darts are from their mean.
+# Each dart is a regressor trained on a fresh sample of the same problem; its coordinates are its errors at two points.
+# Bias is the distance between the mean of all darts, the cross, and the center of the target. Variance is the spread of
+# the darts around their mean.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -85,5 +85,5 @@ axes[0].set_ylabel("error")
 axes[0].legend()
 
 # %%
-# **To take away:** bagging removes variance, so it gains most on deep trees; boosting removes bias, and makes even
-# trees of depth 1 or 2 good.
+# **Summary:** bagging reduces variance, so it improves deep trees most. Boosting reduces bias, so even trees of depth 1
+# or 2 suffice.

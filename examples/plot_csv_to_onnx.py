@@ -2,7 +2,7 @@
 From CSV to ONNX
 ================
 
-Read a table as it is, train, save the model, export it, and predict without fuselearn.
+Read a table, train, save the model, export it, and predict without fuselearn.
 """
 
 # %%
@@ -37,7 +37,7 @@ frame.to_csv(folder / "customers.csv", index=False)
 # %%
 # Read, train, save, export
 # -------------------------
-# A model file is loaded without running code from it; an ONNX file needs no fuselearn at all.
+# Loading a model file runs no code from it; an ONNX file does not need fuselearn.
 
 data = read_table(folder / "customers.csv", target="churned")
 model = fuselearn.KFHEClassifier(fuselearn.CARTClassifier(max_depth=4), random_state=0).fit(data.X[:400], data.y[:400])
@@ -71,5 +71,5 @@ right.bar(list(sizes), list(sizes.values()), color=["0.7", "#009e73", "#e69f00"]
 right.set(ylabel="KiB", title="the files")
 
 # %%
-# **To take away:** categories and missing values go in as they are, and the exported file predicts the same numbers in
-# any program that runs ONNX.
+# **Summary:** categories and missing values are handled natively, and the exported file predicts the same numbers in
+# any ONNX runtime.

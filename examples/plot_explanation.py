@@ -2,14 +2,14 @@
 Why this class
 ==============
 
-SHAP values say what each feature adds to a probability: for one sample, or for all of them.
+SHAP values show what each feature adds to a probability, for one sample or for all samples.
 """
 
 # %%
 # What the forest has learned
 # ---------------------------
-# ``explain`` returns what the plots of the package shap take. Each dot is a sample; it is red where the feature is
-# large. Its place shows by how much the feature raises or lowers the probability of a malignant tumor.
+# ``explain`` returns SHAP values for the plots of the package shap. Each dot is a sample, red if the feature is large.
+# Its position shows how much the feature increases or decreases the probability of a malignant tumor.
 
 import matplotlib.pyplot as plt
 import shap
@@ -30,8 +30,8 @@ plt.tight_layout()
 # %%
 # Why a label is doubted
 # ----------------------
-# The most doubtful label, and the features that contradict it. They lead from the mean probability of the given class,
-# at the bottom, to that of the sample, at the top.
+# The most suspicious label, and the features that contradict it. They lead from the mean probability of the given
+# class, at the bottom, to the probability of the sample, at the top.
 
 audit = audit_labels(X, y, random_state=0)
 sample = audit.rows.index[0]
@@ -48,4 +48,4 @@ total = explanation[sample, :, y[sample]]
 print(round(total.values.sum() + total.base_values, 6), forest.predict_proba(X.loc[[sample]]).round(6))
 
 # %%
-# **To take away:** an explanation shows what a model has learned, and why a sample contradicts it.
+# **Summary:** an explanation shows what a model has learned, and why a sample contradicts it.

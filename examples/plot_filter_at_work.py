@@ -9,8 +9,8 @@ one gives more weight to samples that the ensemble gets wrong.
 # %%
 # Two features and a tenth of wrong labels
 # ----------------------------------------
-# Trees of depth 3 are the measurements. With ``warm_start`` the fit adds one classifier at a time, so that the sample
-# weights can be recorded on the way; the result is the same as that of one fit.
+# The measurements are trees of depth 3. With ``warm_start``, each fit adds one classifier, so that the sample weights
+# can be recorded; the result equals that of a single fit.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,7 +32,7 @@ print(f"a wrong label has {ratio:.1f} times the weight of a correct one")
 # %%
 # Frame by frame
 # --------------
-# ``staged_predict_proba`` gives the estimate after each classifier.
+# ``staged_predict_proba`` yields the estimate after each classifier.
 
 across, up = np.meshgrid(np.linspace(-2, 3, 90), np.linspace(-1.5, 2, 70))
 stages = model.staged_predict_proba(np.c_[across.ravel(), up.ravel()])
@@ -60,5 +60,5 @@ def draw(t):
 animation = FuncAnimation(figure, draw, frames=len(weights), interval=400)
 
 # %%
-# **To take away:** the gain falls as evidence adds up, so no single classifier can overturn the estimate, while the
-# largest points, those that the second filter insists on, are more and more those with a black ring.
+# **Summary:** the gain decreases, so that no single classifier can change the estimate much. The largest points, with
+# the largest weights in the second filter, are increasingly those with a black ring, the wrong labels.

@@ -2,14 +2,14 @@
 Forests do not overfit as they grow
 ===================================
 
-More trees make a forest better, then change nothing. More rounds of boosting go on fitting wrong labels.
+More trees improve a forest until its error converges. More rounds of boosting keep fitting wrong labels.
 """
 
 # %%
 # The error after each tree
 # -------------------------
-# ``staged_predict`` yields the predictions of the first member, of the first two, and so on; nothing is fitted again.
-# Of the training labels 30 % are wrong; the labels of the test samples are correct.
+# ``staged_predict`` yields the predictions of the first member, of the first two, and so on, without refitting. 30 % of
+# the training labels are wrong; the test labels are correct.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,5 +48,5 @@ ax.set(xscale="log", xlabel="trees", ylabel="error on new samples", ylim=(0, Non
 ax.legend()
 
 # %%
-# **To take away:** the number of trees of a forest is not a parameter to tune: its error converges. Boosting has a best
-# number of rounds. Each tree of a forest should be deep: the mean of trees that are too simple is too simple.
+# **Summary:** the number of trees of a forest need not be tuned, since its error converges. Boosting has an optimal
+# number of rounds. The trees of a forest should be deep: averaging does not reduce the bias of shallow trees.

@@ -2,7 +2,7 @@
 HOMER's hierarchy of labels
 ===========================
 
-HOMER divides many labels into groups, and groups into smaller ones, so that each model decides between a few.
+HOMER divides labels into groups, and groups into smaller groups, so that each model distinguishes only a few.
 """
 
 # %%
@@ -43,5 +43,5 @@ for name, classifier in (("HOMER", model), ("one model per label", BinaryRelevan
 figure = model.plot()
 
 # %%
-# **To take away:** from nothing but which labels occur together, HOMER found the four topics, and each of its models
-# only chooses within one of them.
+# **Summary:** HOMER found the four topics from the co-occurrence of labels alone, and each of its models distinguishes
+# labels within one topic.

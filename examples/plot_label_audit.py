@@ -2,7 +2,7 @@
 Finding wrong labels
 ====================
 
-Some of the handwritten digits get a wrong label; ``audit_labels`` finds them with models that have not seen the sample.
+Some handwritten digits get a wrong label; ``audit_labels`` finds them with held-out predictions.
 """
 
 # %%
@@ -25,7 +25,7 @@ print(audit)
 # %%
 # How many suspects are wrong
 # ---------------------------
-# The suspects come first in ``audit.rows``, the most doubtful ones at the top.
+# ``audit.rows`` is sorted, with the most suspicious labels first.
 
 ranking = audit.rows.index.to_numpy()
 found = np.cumsum(y[ranking] != true[ranking])
@@ -50,4 +50,4 @@ curve.set(xlabel="labels looked at", ylabel="wrong labels found", xlim=(0, 200),
 curve.legend(loc="lower right")
 
 # %%
-# **To take away:** a look at a tenth of the labels, the most doubtful ones, finds nearly all that are wrong.
+# **Summary:** reviewing the most suspicious tenth of the labels finds nearly all wrong labels.

@@ -2,14 +2,14 @@
 Output codes
 ============
 
-Ten classes from two-class models: an error-correcting code can repair the mistakes of some of them.
+Ten classes from binary models: an error-correcting code corrects the errors of some of them.
 """
 
 # %%
 # The code
 # --------
-# Each class has a codeword, and each column of the code is a two-class problem. ``make_code`` looks for codewords
-# that differ in many bits.
+# Each class has a codeword, and each column of the code is a binary problem. ``make_code`` searches for codewords that
+# differ in many bits.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
@@ -42,5 +42,5 @@ right.minorticks_off()
 right.legend()
 
 # %%
-# **To take away:** as many bits as are needed to name the classes are worse than one tree; bits to spare, which let
-# codewords differ in *d* places, turn the same trees into a much better classifier.
+# **Summary:** a code with the minimum number of bits is worse than a single tree. With more bits, codewords differ in
+# *d* bits, and the same trees make a much better classifier.

@@ -1,15 +1,15 @@
 """
-Your own sensor in thirty lines
-===============================
+Your own base estimator in thirty lines
+=======================================
 
-Any scikit-learn classifier is a sensor for the Kalman filter, also one that you write yourself.
+The Kalman filter fuses any scikit-learn classifier, including your own.
 """
 
 # %%
 # A weak classifier of your own
 # -----------------------------
-# It knows one thing: how far a sample is from a center. Inside of a circle it says one class, outside the other one.
-# ``sample_weight`` is how the filter tells it which samples matter.
+# It predicts one class inside a circle and the other class outside. The filter passes the importance of the samples as
+# ``sample_weight``.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -73,4 +73,4 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     ax.set_title(f"{name}: accuracy {model.score(X_new, y_new):.2f}")
 
 # %%
-# **To take away:** a sensor needs ``fit`` with ``sample_weight`` and ``predict_proba``; the filter does the rest.
+# **Summary:** a base estimator needs ``fit`` with ``sample_weight`` and ``predict_proba``; the filter does the rest.

@@ -26,7 +26,7 @@ print(f"{fused.score(X_test, y_test):.1%} of the most likely classes are correct
 # %%
 # Coverage and size
 # -----------------
-# The sets of as many samples as asked for should hold the correct class, in as few classes as possible.
+# The sets should contain the correct class for the requested fraction of samples, with as few classes as possible.
 
 asked = np.array([0.9, 0.95, 0.98])
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
@@ -51,4 +51,4 @@ for ax, sample in zip(axes, np.flatnonzero(sets.sum(axis=1) > 1), strict=False):
     ax.axis("off")
 
 # %%
-# **To take away:** decide at once where a set has one class, and let somebody look where it has several.
+# **Summary:** accept the prediction if the set has one class, and review the sample if it has several.

@@ -9,9 +9,9 @@ that memorizes these samples. Learned from held-out samples, they go to the memb
 # %%
 # Three members, two ways to weigh them
 # -------------------------------------
-# A line and a shallow tree are right about half of a noisy problem each. A full tree fits every training sample
-# exactly, noise included. ``prefit=True`` takes members as they are and learns the weights from the samples that are
-# passed: here those that the members were fitted on.
+# A line and a shallow tree each fit a part of a noisy problem. A full tree fits every training sample exactly,
+# including noise. ``prefit=True`` uses fitted members and learns the weights from the passed samples: here, the
+# training samples of the members.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -70,5 +70,5 @@ right.invert_yaxis()
 right.legend(loc="upper right")
 
 # %%
-# **To take away:** naive weights are [0, 0, 1], the member without a training error takes all; the sum is then as bad
-# as that member on new samples. The same members, weighed on held-out samples, are better than each alone.
+# **Summary:** naive weights are [0, 0, 1]: the member without training error gets all the weight, and the sum is as bad
+# as that member on new samples. With weights from held-out samples, the same members are better than each alone.

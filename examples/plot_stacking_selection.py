@@ -2,7 +2,7 @@
 Stacking against selection
 ==========================
 
-Two ways to combine a library of models: weights for all of them, or a greedy choice of a few.
+Two ways to combine a library of models: weights for all models, or greedy selection of a few.
 """
 
 # %%
@@ -61,5 +61,5 @@ right.set(xlabel="log loss on new samples", xscale="log")
 right.legend(loc="upper right")
 
 # %%
-# **To take away:** both leave most of the library out and are about as good as its best member, which nobody knew
-# beforehand; selection uses whole shares, stacking any weights.
+# **Summary:** both drop most of the library and are about as good as its best member, which is unknown in advance.
+# Selection uses multiples of one weight, stacking any weights.

@@ -8,7 +8,7 @@ The same forest with different decision rules: a threshold of 0.5 misses rare la
 # %%
 # Images of two digits
 # --------------------
-# The labels are the digits that an image shows. Some are made rare, as labels usually are.
+# The labels are the digits in an image. Some are made rare, as in most multi-label data.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,7 +27,7 @@ X_train, X_test, Y_train, Y_test = iterative_train_test_split(X, Y, test_size=0.
 # %%
 # One fit, three rules
 # --------------------
-# ``decision`` chooses how probabilities become labels. The rules are fitted to out-of-bag probabilities.
+# ``decision`` selects the rule that predicts labels from probabilities. Rules are fitted to out-of-bag probabilities.
 
 rules = {"0.5": 0.5, "one for all labels": "cardinality", "one per label": "per_label"}
 predicted = {}
@@ -50,5 +50,5 @@ ax.set(xticks=np.arange(len(order)), xticklabels=shares, ylabel="F1", xlabel="la
 ax.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, 1.12), frameon=False)
 
 # %%
-# **To take away:** the probabilities of rare labels are fine, it is the threshold of 0.5 that ignores them; let a
-# decision rule choose it.
+# **Summary:** the probabilities of rare labels are good, but a threshold of 0.5 ignores them; use a decision rule
+# instead.

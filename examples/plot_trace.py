@@ -2,7 +2,7 @@
 Reading the trace of the filter
 ===============================
 
-What the Kalman filter of ``KFHEClassifier`` believed after each classifier, with correct labels and with wrong ones.
+The state of the Kalman filter of ``KFHEClassifier`` after each classifier, with correct and with wrong labels.
 """
 
 # %%
@@ -26,7 +26,7 @@ for rate in (0.0, 0.2):
 # %%
 # Gain, variance and errors
 # -------------------------
-# ``plot_trace`` draws the same for one model. The error on new samples comes from ``staged_predict``.
+# ``plot_trace`` plots the same for one model. ``staged_predict`` provides the error on new samples.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, fits.items(), strict=True):
@@ -43,5 +43,5 @@ for ax, (name, model) in zip(axes, fits.items(), strict=True):
 axes[1].legend(fontsize=8)
 
 # %%
-# **To take away:** where labels are wrong, the measurement error R stays high to the end, and the ensemble is better on
-# new samples than on the labels that it was given; thin vertical lines are resets of the weights.
+# **Summary:** with wrong labels, the measurement error R stays high, and the error on clean test labels is lower than
+# on the noisy training labels. Thin vertical lines are resets of the weights.

@@ -2,13 +2,13 @@
 Tuning with GridSearchCV
 ========================
 
-The estimators have scikit-learn's parameters and search like scikit-learn's.
+The estimators work with scikit-learn's parameter searches.
 """
 
 # %%
 # Two parameters of KFHE
 # ----------------------
-# ``estimator__max_depth`` belongs to the trees, ``weighting`` to the filter. A tenth of the training labels is wrong.
+# ``estimator__max_depth`` belongs to the trees, ``weighting`` to the filter. 10 % of the training labels are wrong.
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -46,5 +46,5 @@ ax.set(xlabel="depth of the trees", ylabel="log loss in cross-validation, noisy 
 ax.legend(title="weighting")
 
 # %%
-# **To take away:** parameters depend on one another, so search for them together: with linear weighting deep trees do
-# harm, with exponential weighting the depth hardly matters.
+# **Summary:** parameters interact, so tune them together: with linear weighting, deep trees are worse; with exponential
+# weighting, the depth hardly matters.

@@ -87,3 +87,7 @@ def test_workflows_call_targets_and_scripts_that_exist():
     called = set(re.findall(r"run: make ([a-z-]+)", text)) | set(re.search(r"target: \[(.*)\]", text)[1].split(", "))
     assert {"lint", "dist", "coverage", "test-sanitize", "test-oldest"} <= called <= targets
     assert all((ROOT / script).is_file() for script in re.findall(r"python (\.ci/\S+)", text))
+
+
+def test_the_tests_of_distributions_exist():
+    assert all((ROOT / path).exists() for path in (ROOT / ".ci" / "quick-tests.txt").read_text("utf-8").split())

@@ -365,7 +365,9 @@ def fit_clone(
         drawn_weights = (counts if weights is None else weights)[samples].astype(np.float64)
         return model.fit(take_rows(X, samples), y[samples], sample_weight=drawn_weights)
     if weights is not None:
-        raise ValueError(f"{type(model).__name__} takes no sample_weight, so it can learn from drawn samples only.")
+        raise ValueError(
+            f"{type(model).__name__} does not support sample_weight, so it can be trained on drawn samples only."
+        )
     samples = np.repeat(samples, counts[samples])
     return model.fit(take_rows(X, samples), y[samples])
 

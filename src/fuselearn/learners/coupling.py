@@ -1,12 +1,12 @@
-"""Probabilities of classes from machines that tell each class from all others.
+"""Class probabilities from one-vs-rest SVMs.
 
-Each machine knows the probability p_c of its class given its own decision value alone. All of them together know more:
+Each SVM estimates the probability p_c of its class from its own decision value. All SVMs together are more accurate:
 
-    P(class c) is in proportion to  p_c^sharpness * share_c^balance
+    P(class c) is proportional to p_c^sharpness * fraction_c^balance
 
-where share_c is the class's share of the training rows. With many rare classes every machine is unsure, and a sharpness
-of 1 makes nearly equal probabilities of large differences between the machines. More than 1 counts the shares, which
-each p_c contains, more than once; a balance below 0 takes that back. Both are fitted to rows left out of training.
+where fraction_c is the fraction of training samples of class c. With many rare classes every p_c is small, and a
+sharpness of 1 results in nearly equal probabilities. A sharpness above 1 counts the class fractions, which each p_c
+contains, more than once; a negative balance corrects this. Both are fitted to held-out samples.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SMALLEST = np.finfo(np.float64).tiny
 
 
 class Coupling(NamedTuple):
-    """How probabilities of machines become those of classes."""
+    """Conversion of the probabilities of one-vs-rest SVMs to class probabilities."""
 
     shares: Floats  # (n_classes,)
     sharpness: float = 1.0
@@ -44,7 +44,7 @@ class Coupling(NamedTuple):
         Parameters
         ----------
         chances : array of shape (n_rows, n_classes)
-            The machines' probabilities.
+            The probabilities of the SVMs.
 
         Returns
         -------
@@ -73,7 +73,7 @@ def fit_coupling(
     truth: npt.NDArray[np.bool_],
     weights: Floats,
 ) -> Coupling:
-    """Find the coupling whose probabilities of labels fit rows that the machines have not seen.
+    """Fit the coupling to held-out samples.
 
     The probability of a label is that of all classes with the label. Its cross entropy to targets slightly inside 0
     and 1, as in Platt's method, is minimized.
@@ -83,7 +83,7 @@ def fit_coupling(
     shares : array of shape (n_classes,)
         The share of each class in training.
     chances : array of shape (n_rows, n_classes)
-        The machines' probabilities for rows left out of their training.
+        The probabilities of the SVMs for held-out samples.
     labels : array of shape (n_classes, n_labels)
         1 where a class has a label, else 0.
     truth : array of shape (n_rows, n_labels)

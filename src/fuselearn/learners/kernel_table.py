@@ -196,8 +196,8 @@ class KernelTable:
     def _fit_radial_map(self, gamma: float) -> Nystroem:
         if self is self.root:  # extended tables have told by it
             warnings.warn(
-                f"The Gram matrix of {self.n_rows:,} samples would take more than 1 GiB: the radial kernel is "
-                f"approximated by its values to {N_LANDMARKS} of the samples.",
+                f"The Gram matrix of {self.n_rows:,} samples would take more than 1 GiB: the RBF kernel is "
+                f"approximated by Nystroem features with {N_LANDMARKS} components.",
                 stacklevel=2,
             )
         return Nystroem(gamma=gamma, n_components=N_LANDMARKS, random_state=0).fit(self.bound_rows().joined())

@@ -1,4 +1,4 @@
-"""The SVM learner: a table of numbers, scaled once, on whose Gram matrices support vector machines are trained.
+"""The SVM learner: support vector machines trained on a table that is scaled once, and its Gram matrices.
 
 Large tables have no Gram matrix; :class:`~fuselearn.learners.kernel_table.KernelTable` says from which size on. Their
 machines are linear in the features, or in Nystroem features that approximate the radial kernel.
@@ -109,7 +109,7 @@ class SVMLearner(Learner):
     def train(
         self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None
     ) -> LabelMachines | ClassMachines:
-        """Train a machine per label, or per class against all others, on the samples drawn."""
+        """Train one SVM per label, or one-vs-rest SVMs for classes, on the drawn samples."""
         self._check_sample(target, counts)
         drawn = counts if weights is None else np.where(counts > 0, weights, 0.0)
         if target.task == "classes":
@@ -193,8 +193,8 @@ class SVMLearner(Learner):
         drawn, C = drawn[rows], float(self.estimator.C)
         if C * drawn.max() > LARGEST_COST:
             raise ValueError(
-                f"C times the largest sample_weight is {C * drawn.max():g}; support vector machines take at most "
-                f"{LARGEST_COST:g}."
+                f"C times the largest sample_weight is {C * drawn.max():g}; support vector machines support at "
+                f"most {LARGEST_COST:g}."
             )
         copies: Any = drawn
         if drawn.dtype.kind == "f":

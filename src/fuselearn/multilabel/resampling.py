@@ -59,7 +59,7 @@ def resample_labels(
     fraction : float, default=0.25
         Maximum number of samples that "ros" clones or "rus" deletes, as a fraction of all.
     n_neighbors : int, default=5
-        Number of neighbors of "smote"; fewer if fewer samples have the label. A label of one sample adds none.
+        Number of neighbors of "smote"; fewer if fewer samples have the label. A label with a single sample adds none.
     random_state : int, RandomState, Generator or None, default=None
         Seed of all choices.
 

@@ -93,9 +93,9 @@ class AdaBoostMHClassifier(MultilabelBase):
     learning_rate : float, default=1.0
         Factor of the votes; below 1 training is slower and steadier.
     decision : float, str or rule, default=0.5
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How labels are predicted from probabilities: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
     verbose : int, default=0
-        1 prints ten lines of progress, with the time left; 2 a line for each round.
+        1 prints about ten lines of progress with the remaining time, 2 one line per round.
     random_state : int, RandomState or None, default=None
         Seed of the folds on which a rule for decisions is learned; boosting itself has no random choices.
     n_jobs : int or None, default=None
@@ -110,7 +110,8 @@ class AdaBoostMHClassifier(MultilabelBase):
     normalizers_ : array of shape (n_iter,)
         The sum of the weights after each round, before they are divided by it.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Binary relevance: one two-class model per label, alone, in ensembles, and stacked."""
+"""Binary relevance: one binary model per label, single, in ensembles, and stacked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from fuselearn.multilabel.labels import UNKNOWN
 def train_relevance(
     learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
 ) -> LabelModel:
-    """Train a model per label, all on the same features, and on the samples of which the label is known.
+    """Train one model per label, on the samples with a known label.
 
     Labels that are known of the same samples are trained together. One that is known of none is constant, 0.
     """
@@ -74,24 +74,24 @@ class JoinedLabels(LabelModel):
 
 
 class BinaryRelevanceClassifier(MultilabelBase):
-    """One two-class model per label, each on its own.
+    """Binary relevance: one independent binary model per label.
 
     The probability that sample x has label j is that of the j-th model, ::
 
         p_j(x) = P(y_j = 1 | x),
 
-    so labels do not learn from each other. A model is trained on the samples of which the label is known, not NaN.
+    so dependencies between labels are not used. A model is trained on the samples with a known label, not NaN.
 
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
         Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     decision : float, str or rule, default=0.5
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How labels are predicted from probabilities: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the base estimators.
     n_jobs : int or None, default=None
-        Labels learned at the same time. Results do not depend on it.
+        Number of labels trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -101,7 +101,8 @@ class BinaryRelevanceClassifier(MultilabelBase):
     feature_importances_ : array of shape (n_labels, n_features)
         The importances of each label's model, if the base estimator has some, as trees and forests do.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -214,23 +215,23 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
     n_estimators : int, default=25
         Number of members, each with a model per label.
     max_samples : int or float, default=1.0
-        Samples drawn for each member, with replacement, as a number or as a fraction of all samples. It may exceed 1:
-        with 2.0 a member sees 86 % of the samples instead of 63 %.
+        Number or fraction of samples drawn with replacement for each member. Fractions may exceed 1: with 2.0 a member
+        is trained on 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features drawn for each member: a number, a fraction, or a root or logarithm of their number; None means all.
+        Number or fraction of features drawn for each member; "sqrt" and "log2" as in scikit-learn; None means all.
     vote : {"class", "probability"}, default="probability"
-        Whether members vote with the labels that they choose or with their probabilities.
+        Whether members vote with their predicted labels or with their probabilities.
     decision : float, str or rule, default="cardinality"
-        Threshold of the fractions of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag
-        votes.
+        Threshold of the vote fractions, or a rule of :mod:`fuselearn.multilabel.decisions`, which is fitted to
+        out-of-bag votes.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per member.
+        1 prints about ten lines of progress with the remaining time, 2 one line per member.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and the base estimators.
+        Seed of the sampling and of the base estimators.
     n_jobs : int or None, default=None
-        Members trained at the same time. Results do not depend on it.
+        Number of members trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -240,7 +241,8 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
     oob_decision_function_ : array of shape (n_samples, n_labels)
         Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member was trained on.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -335,19 +337,19 @@ class StackedBinaryRelevanceClassifier(MultilabelBase):
     final_estimator : classifier or None, default=None
         Base estimator of the second level: any classifier. None means scikit-learn's ``LogisticRegression()``.
     cv : int, splitter or iterable of splits, default=5
-        Folds that are left out: a number of folds, stratified by labels and at most as many as samples, or what
-        scikit-learn takes, such as a list of splits that keep groups together.
+        Cross-validation: a number of folds, stratified by labels, or a scikit-learn splitter or list of splits.
     decision : float, str or rule, default=0.5
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How labels are predicted from probabilities: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the folds and of the base estimators.
     n_jobs : int or None, default=None
-        Labels learned at the same time. Results do not depend on it.
+        Number of labels trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------

@@ -188,21 +188,21 @@ class Chain(LabelModel):
 
 
 class ChainClassifier(MultilabelBase):
-    """Two-class models in a chain, in which each label is learned from the features and the labels before it.
+    """Classifier chain: each label is predicted from the features and the previous labels of the chain.
 
     With the labels in the order 1, ..., L of the chain, ::
 
         p_j(x) = P(y_j = 1 | x, y_1, ..., y_{j-1}).
 
     In training, the y_1, ..., y_{j-1} are the true labels. In prediction they are those of one path or of several. The
-    greedy path has the labels that the chain predicts, 1 where the probability is above 0.5, else 0, whatever
-    ``decision`` makes of the probabilities afterwards; an early mistake is never undone. Several paths are those of a
-    probabilistic classifier chain (PCC): a set of labels y has the joint probability ::
+    greedy path contains the labels predicted by the chain, 1 if the probability is above 0.5, independent of
+    ``decision``; early mistakes are not corrected. Several paths are those of a probabilistic classifier chain (PCC),
+    where a label set y has the joint probability ::
 
         P(y | x) = P(y_1 | x) P(y_2 | x, y_1) ... P(y_L | x, y_1, ..., y_{L-1}),
 
-    and the most probable set that was found is right if the whole set has to be (subset accuracy). Then
-    ``predict_proba`` returns the marginals P(y_j = 1 | x), averaged over the paths, which rank labels.
+    and the most probable set found maximizes the expected subset accuracy. ``predict_proba`` then returns the marginals
+    P(y_j = 1 | x), averaged over the paths.
 
     Parameters
     ----------
@@ -212,30 +212,30 @@ class ChainClassifier(MultilabelBase):
         Order of the labels in the chain: their order in ``Y``, a random one, or a list of their indices or, if ``Y``
         is a DataFrame, of their names. Results are in the order of ``Y`` in any case.
     inference : {"greedy", "beam", "monte_carlo"}, default="greedy"
-        Which paths are followed: the greedy one; the most probable ones after each label; or random ones, in which each
-        label is drawn by its probability.
+        The paths to follow: the greedy path; the most probable paths after each label; or random paths, with each label
+        drawn by its probability.
     n_paths : int, default=15
-        Number of paths per sample, unless inference is greedy. With the beam, 1 is the greedy path, and 2^L or more are
-        all sets, so that results are exact; 15 is mostly enough for the best set. Random paths give marginals without
-        bias, and take 100 or more for a similar certainty. Prediction takes time in proportion.
+        Number of paths per sample, unless inference is greedy. For the beam, 1 is the greedy path, and 2^L or more are
+        exact; 15 usually suffice for the best set. Random paths estimate the marginals without bias; use 100 or more.
+        Prediction time is proportional to the number of paths.
     decision : "set", float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`; "set"
         predicts the most probable set found.
     random_state : int, RandomState or None, default=None
         Seed of the order, of the base estimators and of random paths.
     n_jobs : int or None, default=None
-        Threads that a model may use; the models of a chain are trained one after the other.
+        Number of threads of a model; the models of a chain are trained sequentially.
 
     Attributes
     ----------
     order_ : array of shape (n_labels,)
         Indices of the labels in the order of the chain.
     estimators_ : list of classifiers
-        The models in the order of the chain, unless they are SVMs. Each expects the labels before
-        it as further features. A label that was constant has scikit-learn's ``DummyClassifier``, or a tree without
-        splits.
+        The models in the order of the chain, unless they are SVMs. Each expects the previous labels as additional
+        features. A label that was constant has scikit-learn's ``DummyClassifier``, or a tree without splits.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -380,23 +380,23 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     n_estimators : int, default=25
         Number of chains.
     max_samples : int or float, default=1.0
-        Samples drawn for each chain, with replacement, as a number or as a fraction of all samples. It may exceed 1:
-        with 2.0 a chain sees 86 % of the samples instead of 63 %.
+        Number or fraction of samples drawn with replacement for each chain. Fractions may exceed 1: with 2.0 a chain is
+        trained on 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features drawn for each chain: a number, a fraction, or a root or logarithm of their number; None means all.
+        Number or fraction of features drawn for each chain; "sqrt" and "log2" as in scikit-learn; None means all.
     vote : {"class", "probability"}, default="probability"
-        Whether chains vote with the labels that they choose or with their probabilities.
+        Whether chains vote with their predicted labels or with their probabilities.
     decision : float, str or rule, default="cardinality"
-        Threshold of the fractions of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag
-        votes. The default is the authors' choice.
+        Threshold of the vote fractions, or a rule of :mod:`fuselearn.multilabel.decisions`, which is fitted to
+        out-of-bag votes. The default is the authors' choice.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per chain.
+        1 prints about ten lines of progress with the remaining time, 2 one line per chain.
     random_state : int, RandomState or None, default=None
-        Seed of the samples, the orders and the base estimators.
+        Seed of the sampling, of the orders and of the base estimators.
     n_jobs : int or None, default=None
-        Chains trained at the same time. Results do not depend on it.
+        Number of chains trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -406,7 +406,8 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     oob_decision_function_ : array of shape (n_samples, n_labels)
         Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member was trained on.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------

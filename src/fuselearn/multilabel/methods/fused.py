@@ -301,7 +301,8 @@ class FusedMultilabelClassifier(MultilabelBase):
     held_out_proba_ : array of shape (n_samples, n_labels)
         Fused probabilities of the training samples by models that were not trained on them; NaN for samples without.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------

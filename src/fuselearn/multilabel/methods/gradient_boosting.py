@@ -94,7 +94,7 @@ def _hold_out(Y: Labels, rows: Rows, fraction: float, rng: np.random.Generator) 
 
 
 class GradientBoostingMultilabelClassifier(MultilabelBase):
-    """Gradient boosting of trees, each of which has a vector of values in every leaf, one for each label.
+    """Multi-label gradient boosting: trees with a vector of values in every leaf, one value per label.
 
     Experimental: parameters, defaults and results may change in any minor release.
 
@@ -103,20 +103,20 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
 
         sum over sides s and labels j of G_j(s)^2 / (H_j(s) + l2)  is largest,
 
-    with G and H the sums of g and h over the samples of a side. A leaf then adds -learning_rate G_j / (H_j + l2) to
-    the log-odds of label j. A single tree for all labels costs little more than one for one label, and labels share
-    what it finds. Labels that are not known, NaN in ``y``, have no loss.
+    with G and H the sums of g and h over the samples of a side. A leaf then adds -learning_rate G_j / (H_j + l2) to the
+    log-odds of label j. A tree for all labels costs little more than a tree for one label, and labels share its splits.
+    Unknown labels, NaN in ``y``, have no loss.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     n_estimators : int, default=200
-        Number of rounds; at most, with ``n_iter_no_change``.
+        Number of rounds, or their maximum with ``n_iter_no_change``.
     learning_rate : float, default=0.1
         Factor of the values of each tree.
     max_depth : int, default=6
-        Maximum number of splits on a path.
+        Maximum depth of the trees.
     min_samples_leaf : int, default=2
         Minimum number of samples in a leaf.
     l2 : float, default=1.0
@@ -124,24 +124,23 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
     subsample : float, default=0.7
         Fraction of the samples that are drawn for each tree, without replacement; 1.0 means all.
     max_features : int, float, {"sqrt", "log2"} or None, default=0.3
-        Features that are drawn for each tree: a number, a fraction, or None for all.
+        Number or fraction of features drawn for each tree; None means all.
     max_bins : int, default=64
         Features with more distinct values are cut into this many bins of about equally many samples.
     n_iter_no_change : int or None, default=None
-        Stop after this many rounds in which the loss on held-out samples has not become smaller, and keep the rounds
-        before. None means that no samples are held out, which has the better results on less than some thousand
-        samples.
+        Stop if the loss on held-out samples has not improved for this many rounds, and keep the best rounds. None means
+        no early stopping, which is better for fewer than a few thousand samples.
     validation_fraction : float, default=0.1
         Fraction of the samples held out; only with ``n_iter_no_change``.
     decision : float, str or rule, default="cardinality"
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
-        that are learned use out-of-fold probabilities, for which five more models are trained; 0.5 does without.
+        How labels are predicted from probabilities: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
+        Fitted rules use out-of-fold probabilities, for which five more models are trained; 0.5 needs none.
     verbose : int, default=0
-        1 prints ten lines of progress, with the time left; 2 a line for each round.
+        1 prints about ten lines of progress with the remaining time, 2 one line per round.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and features that are drawn.
+        Seed of the sampling of samples and features.
     n_jobs : int or None, default=None
-        Threads that share the features of large data. Results do not depend on it.
+        Number of threads used on large data. Results do not depend on it.
 
     Attributes
     ----------
@@ -153,7 +152,8 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
         How much splits on a feature raise the criterion above for a label; each row sums to 1, and that of a label
         that is constant is 0.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------

@@ -511,50 +511,50 @@ class HOMERModel(LabelModel):
 
 
 class HOMERClassifier(MultilabelBase):
-    """A tree of label groups with a two-class model for each group.
+    """HOMER: a hierarchy of label groups, with one binary model per group.
 
-    The root holds all labels. Each node divides its labels into ``n_clusters`` groups, so that labels which occur
-    together are together, and down to single labels. A sample has a group, a *meta-label*, if it has any of its labels;
-    a node learns its meta-labels from the samples that have at least one of them, ::
+    The root contains all labels. Each node divides its labels into ``n_clusters`` groups of labels that occur together,
+    down to single labels. A sample has the *meta-label* of a group if it has any of its labels. A node is trained on
+    the samples with at least one of its meta-labels, ::
 
         meta-label of sample i:  m_i = max over labels j in the group of y_ij.
 
-    The probability of a label is the product of the probabilities of the groups around it, each given the one above, ::
+    The probability of a label is the product of the conditional probabilities of its groups, ::
 
         P(label j | x) = P(any label | x) * product over the groups G around j of P(G | x, the group above G).
 
-    ``predict`` decides at each node anew: a sample that probably has any label goes down from the root to the groups
-    that are more probable than not, at each node at least to the most probable one, and gets the labels where it ends
-    up if they are more probable than not, given that it has come so far. That is HOMER's own rule, ``decision="path"``.
-    It chooses more labels than a threshold of 0.5 on ``predict_proba`` does, which is ``decision=0.5``, and usually has
-    the larger macro F1.
+    ``predict`` decides at each node: a sample with a probability above 0.5 of any label descends from the root to the
+    groups with a probability above 0.5, at least to the most probable group of each node, and gets the labels that it
+    reaches with a conditional probability above 0.5. This is HOMER's rule, ``decision="path"``. It predicts more labels
+    than ``decision=0.5``, a threshold on ``predict_proba``, and usually has a higher macro F1.
 
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
         Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     clustering : {"balanced", "kmeans", "random"}, default="balanced"
-        How labels are divided: by k-means into clusters of at most the same size, by k-means from one random start, or
-        by chance. Points are the columns of Y.
+        How labels are divided: by balanced k-means, with clusters of at most equal size, by k-means from one random
+        start, or at random. The points are the columns of Y.
     n_clusters : int, default=3
-        Groups at each node; a node with no more labels than that is divided into single labels.
+        Number of groups at each node; a node with at most this many labels is divided into single labels.
     any_label : bool, default=True
         Whether a model distinguishes samples with any label from those without. Otherwise samples without labels are
         not used, as in utiml, and probabilities are those of samples that have labels.
     decision : float, str or rule, default="path"
-        How samples get labels: "path" means those to which they go down the hierarchy; or probabilities become labels
-        by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How labels are predicted: "path" means the labels reached in the hierarchy; otherwise a threshold of the
+        probabilities, or a rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the clusterings and of the base estimators.
     n_jobs : int or None, default=None
-        Nodes trained at the same time. Results do not depend on it.
+        Number of nodes trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
     n_models_ : int
-        Two-class models that were trained, those for calibration not counted.
+        Number of binary models trained, without the models for calibration.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -564,12 +564,12 @@ class HOMERClassifier(MultilabelBase):
     Notes
     -----
     Details follow the R package utiml, with two corrections. There a meta-label that every training sample of a node
-    has gets probability 0; here it gets 1. There k-means fails if fewer label columns than clusters differ; here there
-    are fewer groups then, and labels that cannot be told apart at all are dealt to groups at random. A group that no
-    training sample has is divided into single labels at once. Samples without any label are used by the root only if
-    the others leave nothing to learn, as with a single label. What utiml takes for the probability of a label is that
-    of the smallest group around it that a sample has reached, whatever those above were. With ``any_label=False`` it
-    decides as here, but its probabilities add up to far more labels than samples have.
+    has gets probability 0; here it gets 1. There k-means fails if fewer label columns than clusters differ; here the
+    number of groups is then reduced, and identical labels are divided at random. A group without training samples is
+    divided into single labels. Samples without labels are used at the root only if the other samples have nothing to
+    learn, as with a single label. In utiml, the probability of a label is that of the smallest group reached, without
+    the product. With ``any_label=False`` its decisions equal those here, but its probabilities sum to far more labels
+    than samples have.
 
     References
     ----------
@@ -629,7 +629,7 @@ class HOMERClassifier(MultilabelBase):
         return trained
 
     def export_text(self) -> str:
-        """Write the hierarchy of labels as text, a line per group.
+        """Return the label hierarchy as text, one line per group.
 
         Returns
         -------

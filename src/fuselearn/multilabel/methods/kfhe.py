@@ -138,34 +138,34 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
     n_estimators : int, default=100
         Maximum number of classifiers to train after the first one, which is trained on all samples.
     max_samples : int or float, default=2.0
-        Samples drawn for each classifier, as a number or as a multiple of all samples.
+        Number of samples drawn for each classifier, or their multiple of n_samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
-        How wrong samples gain weight.
+        How the weights of misclassified samples increase.
     reset : {"training"} or None, default="training"
         Whether a classifier no better than guessing on the training samples (Hamming loss of at least 0.5) is
-        discarded, once, and replaced by one drawn with the initial weights.
+        discarded, once, and replaced by one trained on a sample drawn with the initial weights.
     variant : {"program", "paper"}, default="program"
-        Whether to follow the authors' program or the algorithm as it is printed: without resets, with a drawn sample
-        for the first classifier, too, and w_i exp(l_i) without 1/n.
+        Whether to follow the authors' program or the algorithm printed in the paper: without resets, with a drawn
+        sample for the first classifier, too, and w_i exp(l_i) without 1/n.
     decision : float, str or rule, default=0.5
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
-        that are fitted use out-of-bag scores.
+        How labels are predicted from probabilities: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
+        Rules that are fitted use out-of-bag scores.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints about ten lines of progress with the error, the gain and the remaining time, 2 one line per classifier.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and of the base estimators.
+        Seed of the sampling and of the base estimators.
     n_jobs : int or None, default=None
         Threads for prediction. Results do not depend on it.
 
     Attributes
     ----------
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Scores of the training samples by the classifiers that were not trained on them, NaN if all have; if
-        ``decision`` is a rule that is fitted.
+        Out-of-bag scores of the training samples, NaN without an out-of-bag classifier; only if ``decision`` is a
+        fitted rule.
     estimators_ : list of classifiers
-        The first one and ``n_iter_`` others. They know the labels that were not constant in their sample.
+        The first one and ``n_iter_`` others. They predict the labels that were not constant in their sample.
     estimator_weights_ : array of shape (n_iter + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
     train_errors_ : array of shape (n_iter + 1,)
@@ -173,17 +173,18 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
     n_iter_, gains_, variances_, measurement_errors_, resets_, sample_weights_
         The trace of the filters, as in :class:`~fuselearn.KFHEClassifier`.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
     KFHEHOMERClassifier : The same filters with HOMERs, ML-KFHE-HOMER.
-    fuselearn.KFHEClassifier : The same filters for one class per sample.
+    fuselearn.KFHEClassifier : The same filters for multi-class data.
 
     Notes
     -----
-    ML-KFHE-CC fuses classifier chains, ``KFHEMultilabelClassifier(ChainClassifier(order="random"))``: each chain has an
-    order of its own. With SVMs take ``SVMClassifier(probability="logistic")``, whose scores need no folds.
+    ML-KFHE-CC fuses classifier chains, ``KFHEMultilabelClassifier(ChainClassifier(order="random"))``: each chain has a
+    different order. With SVMs, use ``SVMClassifier(probability="logistic")``, which needs no folds.
 
     References
     ----------

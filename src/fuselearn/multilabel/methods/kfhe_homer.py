@@ -91,7 +91,7 @@ def list_varied(estimator: MultilabelEnsemble) -> list[Mapping[str, Any]]:
 
 
 def list_cluster_numbers(n_labels: int, variant: str = "program") -> range:
-    """Return the numbers of clusters from 2 to the root of the number of labels, rounded down or, as printed, up.
+    """Return the numbers of clusters to choose from: from 2 to the square root of the number of labels.
 
     Examples
     --------
@@ -140,8 +140,8 @@ def _train_random_homer(problem: Problem, seed: int, variety: HOMERVariety, n_dr
 class EnsembleHOMERClassifier(MultilabelEnsemble):
     """Equal votes of HOMERs of random shape, each trained on a bootstrap sample.
 
-    Each HOMER chooses its clustering, its number of clusters, from 2 to the root of the number of labels, and its
-    kernel at random. The probability of a label is the mean of the HOMERs' probabilities, or the fraction of HOMERs
+    Each HOMER chooses its clustering, its number of clusters, from 2 to the square root of the number of labels, and
+    its kernel at random. The probability of a label is the mean of the HOMERs' probabilities, or the fraction of HOMERs
     that choose it. With s_t(x) the scores of the t-th HOMER, above 0.5 for the labels that it chooses (see
     :class:`HOMERClassifier`), a sample gets the labels with
 
@@ -154,7 +154,7 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
     n_estimators : int, default=100
         Number of HOMERs.
     vote : {"class", "probability"}, default="probability"
-        Whether HOMERs vote with the labels that they choose or with their probabilities.
+        Whether HOMERs vote with their predicted labels or with their probabilities.
     clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
         The clusterings to choose from; see :class:`HOMERClassifier`.
     any_label : bool, default=True
@@ -162,10 +162,10 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
         without labels are not used, as in the paper.
     varied : dict, list of dict or None, default=None
         Parameters of the base estimator that differ between HOMERs, with the values to choose from, as for
-        scikit-learn's ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
-        ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
+        scikit-learn's ``ParameterGrid``: each HOMER uses one random combination. None means ``{"kernel": ["rbf",
+        "linear"]}`` if ``estimator`` is None, and nothing otherwise.
     max_samples : int or float, default=2.0
-        Samples drawn for each HOMER, as a number or as a multiple of all samples.
+        Number of samples drawn for each HOMER, or their multiple of n_samples.
     decision : float, str or rule, default="path"
         How samples get labels: "path" means those whose mean score, or fraction of votes, is above 0.5; or
         probabilities become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that
@@ -173,24 +173,25 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per HOMER.
+        1 prints about ten lines of progress with the remaining time, 2 one line per HOMER.
     random_state : int, RandomState or None, default=None
-        Seed of the samples, the random choices and the base estimators.
+        Seed of the sampling, of the random choices and of the base estimators.
     n_jobs : int or None, default=None
-        HOMERs trained at the same time. Results do not depend on it.
+        Number of HOMERs trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
     n_models_ : int
-        Two-class models that were trained, those for calibration not counted.
+        Number of binary models trained, without the models for calibration.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Probabilities of the training samples by the HOMERs that were not trained on them, NaN if all have; if
-        ``decision`` is a rule that is fitted.
+        Out-of-bag probabilities of the training samples, NaN without an out-of-bag HOMER; only if ``decision`` is a
+        fitted rule.
     estimators_ : list of HOMERClassifier
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all HOMERs.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -292,7 +293,7 @@ def train_kfhe_homer(
 
 
 class KFHEHOMERClassifier(MultilabelEnsemble):
-    """An ensemble in which a Kalman filter fuses HOMERs of random shape, each a noisy measurement of the ideal one.
+    """KFHE-HOMER: a Kalman filter fuses HOMERs of random shape, each a noisy measurement of the ideal classifier.
 
     With y the estimate of the training samples' label scores, P its variance and h_t the t-th HOMER, whose scores are
     above 0.5 for the labels that it chooses (see :class:`HOMERClassifier`), ::
@@ -304,9 +305,9 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     h_0 is trained on all samples, with balanced clusters and the first of the kernels. The sample for each later one is
     drawn with sample weights w that a second filter estimates in the same way, from measurements in which a sample with
     the fraction l_i of wrong labels weighs w_i exp(l_i + 1/n). Its clustering, its number of clusters, from 2 to the
-    root of the number of labels, and its kernel are chosen at random. Since the estimate is linear in the HOMERs, the
-    trained ensemble is a weighted sum of them, with ``estimator_weights_``. ``predict`` sums up the scores that the
-    filter blends, and takes those above 0.5; ``predict_proba`` sums up probabilities with the same weights.
+    square root of the number of labels, and its kernel are chosen at random. Since the estimate is linear in the
+    HOMERs, the trained ensemble is a weighted sum of them, with ``estimator_weights_``. ``predict`` thresholds the
+    weighted sum of the scores at 0.5; ``predict_proba`` is the weighted sum of the probabilities.
 
     Parameters
     ----------
@@ -321,17 +322,17 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
         without labels are not used, as in the paper.
     varied : dict, list of dict or None, default=None
         Parameters of the base estimator that differ between HOMERs, with the values to choose from, as for
-        scikit-learn's ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
-        ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
+        scikit-learn's ``ParameterGrid``: each HOMER uses one random combination. None means ``{"kernel": ["rbf",
+        "linear"]}`` if ``estimator`` is None, and nothing otherwise.
     max_samples : int or float, default=2.0
-        Samples drawn for each HOMER, as a number or as a multiple of all samples.
+        Number of samples drawn for each HOMER, or their multiple of n_samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
-        How wrong samples gain weight; linear is 1/n + w_i l_i.
+        How the weights of misclassified samples increase; "linear" is 1/n + w_i l_i.
     reset : {"training"} or None, default="training"
         Whether a HOMER no better than guessing on the training samples (Hamming loss of at least 0.5) is discarded,
-        once, and replaced by one drawn with the initial weights.
+        once, and replaced by one trained on a sample drawn with the initial weights.
     variant : {"program", "paper"}, default="program"
-        Whether to follow the authors' program or the algorithm as it is printed; see Notes.
+        Whether to follow the authors' program or the algorithm printed in the paper; see Notes.
     decision : float, str or rule, default="path"
         How samples get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
         become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
@@ -339,20 +340,19 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
-        HOMER.
+        1 prints about ten lines of progress with the error, the gain and the remaining time, 2 one line per HOMER.
     random_state : int, RandomState or None, default=None
-        Seed of the samples, the random choices and the base estimators.
+        Seed of the sampling, of the random choices and of the base estimators.
     n_jobs : int or None, default=None
-        Nodes of a HOMER trained at the same time. Results do not depend on it.
+        Number of nodes of a HOMER trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
     n_models_ : int
-        Two-class models that were trained, those for calibration not counted.
+        Number of binary models trained, without the models for calibration.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Probabilities of the training samples by the HOMERs that were not trained on them, NaN if all have; if
-        ``decision`` is a rule that is fitted.
+        Out-of-bag probabilities of the training samples, NaN without an out-of-bag HOMER; only if ``decision`` is a
+        fitted rule.
     estimators_ : list of HOMERClassifier
         The first one and ``n_iter_`` others.
     estimator_weights_, train_errors_ : array of shape (n_iter + 1,)
@@ -360,7 +360,8 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     n_iter_, gains_, variances_, measurement_errors_, resets_, sample_weights_
         The trace of the filters, as in :class:`~fuselearn.KFHEClassifier`.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -370,8 +371,8 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
 
     Notes
     -----
-    The loop is that of the authors' program, where it differs from the paper; ``variant="paper"`` is the algorithm as
-    it is printed:
+    The loop is that of the authors' program, where it differs from the paper; ``variant="paper"`` is the algorithm
+    printed in the paper:
 
     - h_0 sees each sample once, with balanced clusters and the first kernel; in the paper it is trained on a drawn
       sample and chooses its settings at random, like all others.

@@ -88,11 +88,11 @@ class LabelRanking(LabelModel):
 
 
 class CalibratedLabelRankingClassifier(MultilabelBase):
-    """Labels ranked by the votes of one model per pair of labels, cut at the rank of a virtual label (CLR).
+    """Calibrated label ranking (CLR): one model per pair of labels, and a virtual label as the threshold.
 
-    The model of labels i and j learns from the samples that have exactly one of them which one it is. A virtual label
-    0 ranks below the labels of a sample and above the others, so its models are those of binary relevance. With p_ij(x)
-    the vote of a model for i against j, and 1 - p_ij(x) that for j against i, ::
+    The model of labels i and j is trained on the samples with exactly one of them. A virtual label 0 ranks below the
+    labels of a sample and above all others, so its models are those of binary relevance. With p_ij(x) the vote of a
+    model for i against j, and 1 - p_ij(x) that for j against i, ::
 
         v_i(x) = sum over j of p_ij(x),        j = 0, 1, ..., L without i,
 
@@ -101,7 +101,7 @@ class CalibratedLabelRankingClassifier(MultilabelBase):
 
         1/2 + (v_i(x) - v_0(x) + b) / (2 L + 1),
 
-    with b = 1/4 for whole votes and 0 for shares: a score from 0 to 1 rather than a probability, above 0.5 for the
+    with b = 1/4 for whole votes and 0 for vote fractions: a score from 0 to 1, not a probability, above 0.5 for the
     predicted labels.
 
     .. versionadded:: 0.2
@@ -111,14 +111,14 @@ class CalibratedLabelRankingClassifier(MultilabelBase):
     estimator : classifier, "tree" or None, default=None
         Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     vote : {"class", "probability"}, default="class"
-        Whether models vote for one of their two labels, as the authors do, or divide their vote by probability.
+        Whether models vote for one of their two labels, as in the paper, or divide their vote by probability.
     decision : float, str or rule, default=0.5
         How scores become labels: 0.5 cuts at the virtual label; or another threshold, or a rule of
         :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the base estimators.
     n_jobs : int or None, default=None
-        Models trained at the same time. Results do not depend on it.
+        Number of models trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -126,7 +126,8 @@ class CalibratedLabelRankingClassifier(MultilabelBase):
         The indices of the two labels of each model. Two labels of which no sample has exactly one have none, and share
         their vote.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -134,8 +135,8 @@ class CalibratedLabelRankingClassifier(MultilabelBase):
 
     Notes
     -----
-    There are L (L + 1) / 2 models, most of them of few samples: 100 labels take 5,050. Labels with as many whole
-    votes as the virtual one are predicted as in Mulan.
+    There are L (L + 1) / 2 models, most with few samples: 5,050 for 100 labels. Labels that tie with the virtual label
+    are predicted, as in Mulan.
 
     References
     ----------

@@ -45,7 +45,8 @@ class LabelPowersetClassifier(MultilabelBase):
         The label sets as an indicator matrix, in the order in which they appear in training. The classes of a
         scikit-learn classifier are their indices here.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -190,7 +191,8 @@ class PrunedSetsClassifier(MultilabelBase):
         The frequent label sets as an indicator matrix, in the order in which they appear in training. The classes of a
         scikit-learn classifier are their indices here.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -367,20 +369,20 @@ class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):
         is drawn more than once counts once, so that with 1.0 a member learns from 63 % of the samples, the authors'
         choice.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features drawn for each member: a number, a fraction, or a root or logarithm of their number; None means all.
+        Number or fraction of features drawn for each member; "sqrt" and "log2" as in scikit-learn; None means all.
     vote : {"class", "probability"}, default="class"
         Whether members vote with the labels of their most probable set or with their probabilities.
     decision : float, str or rule, default=0.5
-        Threshold of the fractions of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag
-        votes.
+        Threshold of the vote fractions, or a rule of :mod:`fuselearn.multilabel.decisions`, which is fitted to
+        out-of-bag votes.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per member.
+        1 prints about ten lines of progress with the remaining time, 2 one line per member.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and the base estimators.
+        Seed of the sampling and of the base estimators.
     n_jobs : int or None, default=None
-        Members trained at the same time. Results do not depend on it.
+        Number of members trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -390,7 +392,8 @@ class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):
     oob_decision_function_ : array of shape (n_samples, n_labels)
         Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member was trained on.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------

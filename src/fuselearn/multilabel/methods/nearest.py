@@ -46,13 +46,13 @@ class Neighbors(NamedTuple):
 
 
 class NumberTable(Learner):
-    """A table as numbers, of which distances are measured; categories become columns of 0 and 1.
+    """A numeric table for distances; categories are one-hot encoded.
 
     Parameters
     ----------
     X : {array, sparse matrix, DataFrame} of shape (n_samples, n_features)
     user : str
-        What takes the numbers, for messages.
+        The name of the user of the numbers, for messages.
     """
 
     def __init__(self, X: Any, user: str) -> None:
@@ -289,7 +289,7 @@ def train_neighbors(problem: Problem, model: NeighborModel) -> Trained:
 
 
 class _NeighborClassifier(MultilabelBase):
-    """What both classifiers share: how neighbors are searched, and held-out scores by the neighbors of each."""
+    """Base class of both classifiers: the neighbor search, and held-out scores from the other samples."""
 
     random_state = None  # nothing is random
     _accepts_unknown = True
@@ -331,7 +331,7 @@ class MLkNNClassifier(_NeighborClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of neighbors k; at most one less than the training samples. 10 is the value of the paper.
+        Number of neighbors k, below the number of training samples. The paper uses 10.
     smoothing : float, default=1.0
         The s of the formulas; 1 is Laplace's rule.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
@@ -351,7 +351,8 @@ class MLkNNClassifier(_NeighborClassifier):
     likelihoods_ : array of shape (2, n_labels, k + 1)
         P(E_j | H0) and P(E_j | H1) of each label.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -360,7 +361,7 @@ class MLkNNClassifier(_NeighborClassifier):
     Notes
     -----
     The weight of a sample counts in the probabilities; as a neighbor, each sample of a weight above 0 counts once.
-    Labels that are not known, NaN in ``y``, do not count.
+    Unknown labels, NaN in ``y``, are ignored.
 
     References
     ----------
@@ -419,7 +420,7 @@ class BRkNNClassifier(_NeighborClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of neighbors; at most that of the training samples.
+        Number of neighbors, at most the number of training samples.
     weights : {"uniform", "distance"}, default="uniform"
         Whether neighbors have equal weights, or the inverse of their distance.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
@@ -437,7 +438,8 @@ class BRkNNClassifier(_NeighborClassifier):
     Attributes
     ----------
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------

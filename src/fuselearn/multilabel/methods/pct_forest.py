@@ -1,4 +1,4 @@
-"""RF-PCT: a random forest of predictive clustering trees, each of which predicts all labels at once."""
+"""RF-PCT: a random forest of predictive clustering trees, where each tree predicts all labels."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ class PCTForestClassifier(MultilabelEnsemble):
     category_rule : {"corrected", "rpart"}, default="corrected"
         How a split by categories is judged, as for :class:`~fuselearn.CARTClassifier`.
     decision : float, str or rule, default=0.5
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
-        that are learned use out-of-bag probabilities.
+        How labels are predicted from probabilities: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
+        Rules that are learned use out-of-bag probabilities.
     callback : callable or None, default=None
         ``callback(number, forest)`` is called after each tree, counted from 1; True ends training.
     verbose : int, default=0
@@ -153,12 +153,13 @@ class PCTForestClassifier(MultilabelEnsemble):
     oob_decision_function_ : array of shape (n_samples, n_labels)
         Mean probabilities by the trees that were not trained on the sample, NaN if all were; with ``bootstrap`` only.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
     AdaBoostMHClassifier : Boosting of stumps for all labels at once.
-    sklearn.ensemble.RandomForestClassifier : Forests of scikit-learn, which take several labels, too.
+    sklearn.ensemble.RandomForestClassifier : Forests in scikit-learn, which also support multi-label data.
 
     Notes
     -----
@@ -293,7 +294,7 @@ class PCTForestClassifier(MultilabelEnsemble):
 
 
 def restore_weights(tree: Tree, leaf_shares: Scores) -> Tree:
-    """Return a tree with the weight of each label in all nodes, given the labels' shares in its leaves.
+    """Return a tree with the weight of each label in all nodes, from the label fractions in its leaves.
 
     Parameters
     ----------

@@ -75,13 +75,13 @@ class OfSomeLabels(LabelModel):
 
 
 class RAkELClassifier(MultilabelEnsemble):
-    """Equal votes of label powersets, each of a random few of the labels (RAkEL).
+    """RAkEL: equal votes of label powersets on small random sets of labels.
 
     With v_tj(x) the vote of the t-th model for label j, 0 or 1 or a probability, and T_j the models of label j, ::
 
         p_j(x) = mean of v_tj(x) over t in T_j.
 
-    A few labels have few label sets, with many samples each, where all labels have many sets with few samples.
+    A few labels form few label sets with many samples each; all labels form many sets with few samples.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class RAkELClassifier(MultilabelEnsemble):
     labelset_size : int, default=3
         Number of labels of a model.
     n_labelsets : int or None, default=None
-        Number of models, each with labels of its own choice. None means twice the number of labels. It is at most the
+        Number of models, each with a different set of labels. None means twice the number of labels. It is at most the
         number of different choices, which are then all taken.
     overlapping : bool, default=True
         Whether models may share labels. If not, the labels are divided at random, and ``n_labelsets`` must be None.
     vote : {"class", "probability"}, default="class"
-        Whether models vote with the labels of their most probable set or with their probabilities.
+        Whether models vote with their most probable label set or with their probabilities.
     decision : float, str or rule, default=0.5
         How fractions of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     callback : callable or None, default=None
@@ -105,7 +105,7 @@ class RAkELClassifier(MultilabelEnsemble):
     random_state : int, RandomState or None, default=None
         Seed of the choices of labels and of the base estimators.
     n_jobs : int or None, default=None
-        Models trained at the same time. Results do not depend on it.
+        Number of models trained in parallel. Results do not depend on it.
 
     Attributes
     ----------
@@ -116,7 +116,8 @@ class RAkELClassifier(MultilabelEnsemble):
     estimator_weights_ : array of shape (n_labelsets,)
         The same weight for all models.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
@@ -232,7 +233,7 @@ def divide_labels(n_labels: int, size: int, rng: np.random.Generator) -> list[In
 
 
 def draw_labelsets(n_labels: int, size: int, n_labelsets: int, rng: np.random.Generator) -> list[Indices]:
-    """Draw different sets of labels that together have all labels, or take all sets if there are no more.
+    """Draw different label sets that cover all labels, or return all sets if there are no more.
 
     Parameters
     ----------
@@ -269,7 +270,7 @@ def draw_labelsets(n_labels: int, size: int, n_labelsets: int, rng: np.random.Ge
 
 
 def _cover_labels(n_labels: int, size: int, rng: np.random.Generator) -> list[Choice]:
-    """Divide labels at random into sets, the last of which is filled up with labels of the others."""
+    """Divide labels at random into sets; fill the last set with labels of the others."""
     *parts, last = divide_labels(n_labels, size, rng)
     others = np.setdiff1d(np.arange(n_labels), last)
     filled = np.concatenate([last, rng.choice(others, size - len(last), replace=False)])

@@ -63,7 +63,8 @@ class ThresholdedClassifier(MultilabelBase):
     oob_decision_function_ : array of shape (n_samples, n_labels)
         Out-of-bag probabilities, NaN for samples without any; with ``cv="oob"`` and a rule that learns.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
-        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+        Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
+        is a DataFrame.
 
     See Also
     --------
