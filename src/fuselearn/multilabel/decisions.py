@@ -177,7 +177,10 @@ BELOW_CHANCE = 2.0
 MAX_RATE = 0.4
 MIN_POSITIVES = 8
 BEST_LABELS = 0.9
+SUREST_FRACTION = 0.02
 MIN_FREQUENCY = 0.4
+# Of clean labels, more of the surest positives are given; those without are mistakes of the scores.
+MAX_FREQUENCY = 0.8
 
 
 def read_noise_rate(noise_rate: Any, scores: Scores, truth: PartialTable) -> float:
@@ -244,6 +247,10 @@ def estimate_label_frequency(scores: Scores, truth: PartialTable) -> float:
     mostly forgotten. Of each label with at least eight positives, the samples with the highest scores count, half as
     many as positives. The estimate is the 0.9-quantile, over the labels, of the fraction of them that is positive.
 
+    Labels that are merely hard to predict look like forgotten ones. There is evidence of forgotten labels only if that
+    estimate, and the fraction of positives among the highest scores of all labels (2 % as many as positives, at least
+    30), are less than 0.8; the larger one is returned.
+
     Parameters
     ----------
     scores : array of shape (n_samples, n_labels)
@@ -254,7 +261,7 @@ def estimate_label_frequency(scores: Scores, truth: PartialTable) -> float:
     Returns
     -------
     float
-        At least 0.4; 1 if all labels are rare. Lower than the fraction if no label is easy to predict.
+        From 0.4 to 0.8, or 1 without evidence, as with fewer than 30 positives.
 
     References
     ----------
@@ -263,20 +270,24 @@ def estimate_label_frequency(scores: Scores, truth: PartialTable) -> float:
 
     Examples
     --------
-    Of 100 samples in the order of their scores, the last 20 have the label, but it was forgotten for every fourth.
+    Of 400 samples in the order of their scores, the last 80 have the label, but it was forgotten for every fourth.
 
-    >>> truth = np.zeros((100, 1), dtype=np.int8)
-    >>> truth[80:] = np.tile([1, 1, 1, 0], 5)[:, None]
-    >>> round(estimate_label_frequency(np.linspace(0, 1, 100)[:, None], truth), 2)
-    0.71
+    >>> truth = np.zeros((400, 1), dtype=np.int8)
+    >>> truth[320:] = np.tile([1, 1, 1, 0], 20)[:, None]
+    >>> round(estimate_label_frequency(np.linspace(0, 1, 400)[:, None], truth), 2)
+    0.73
     """
     n_top = (truth == 1).sum(axis=0) // 2
     labels = np.flatnonzero(n_top >= MIN_POSITIVES // 2)
-    if not len(labels):
+    n_positives = int((truth == 1).sum())
+    if not len(labels) or n_positives < MIN_ENTRIES:
         return 1.0
     ranked = np.take_along_axis(truth, np.argsort(-scores, axis=0, kind="stable"), axis=0)
     given = [ranked[ranked[:, label] != UNKNOWN, label][: n_top[label]].mean() for label in labels]
-    return float(np.clip(np.quantile(given, BEST_LABELS), MIN_FREQUENCY, 1.0))
+    known = truth != UNKNOWN
+    surest = np.argsort(-scores[known], kind="stable")[: max(MIN_ENTRIES, int(SUREST_FRACTION * n_positives))]
+    frequency = max(float(np.quantile(given, BEST_LABELS)), float(truth[known][surest].mean()))
+    return max(frequency, MIN_FREQUENCY) if frequency < MAX_FREQUENCY else 1.0
 
 
 def correct_labels(truth: PartialTable, noise_rate: float) -> Scores:
@@ -500,7 +511,7 @@ class MacroF1Thresholds(LabelThresholds):
     thresholds_ : array of shape (n_labels,)
     noise_rate_ : float
     label_frequency_ : float
-        The fraction c; 1 if it was not estimated.
+        The fraction c; 1 if there is no evidence of forgotten labels.
 
     See Also
     --------
