@@ -492,9 +492,9 @@ class MacroF1Thresholds(LabelThresholds):
 
     With ``noise_rate="auto"`` and no flips found, some labels may still have been forgotten. The probability of a true
     label is then p / c, with the fraction c of the true labels that are given
-    (:func:`~fuselearn.multilabel.decisions.estimate_label_frequency`), which replaces p in F1(k). t₀ is the threshold
-    with which samples have 1 / c times as many labels as in training, or that with the best expected micro F1,
-    whichever is lower.
+    (:func:`~fuselearn.multilabel.decisions.estimate_label_frequency`; 1 without evidence of forgotten labels), which
+    replaces p in F1(k). t₀ is the threshold with which samples have 1 / c times as many labels as in training, or that
+    with the best expected micro F1, whichever is lower.
 
     .. versionadded:: 0.2
 
