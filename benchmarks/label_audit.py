@@ -56,7 +56,7 @@ from fuselearn.diagnosis import LabelAudit, audit_labels
 BUNDLED = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 PAPERS = ("glass", "sonar", "vertebral", "ionosphere", "knowledge")
 MOST_SAMPLES = pick(500, 60)
-KINDS = pick(("uniform", "pair", "boundary", "neighbour", "feature-dependent"), ("uniform", "boundary"))
+KINDS = pick(("uniform", "pair", "boundary", "neighbor", "feature-dependent"), ("uniform", "boundary"))
 RATES = pick((0.05, 0.1, 0.2), (0.2,))
 NEAR_BORDER = "boundary"  # nobody finds these
 CONFIDENCES = (0.5, 0.7, 0.8, 0.9, 0.95)

@@ -149,10 +149,10 @@ def test_compare_reads_the_users_table(fruit, tmp_path):
 
 def test_compare_takes_a_kind_of_noise(fruit, tmp_path):
     options = ["-m", "cart", "-m", "bagging", "--repeats", 1, "--folds", 2, "--jobs", 1, "--noise", "0.1"]
-    run("compare", fruit, "-t", "kind", *options, "--noise-kind", "neighbour")
+    run("compare", fruit, "-t", "kind", *options, "--noise-kind", "neighbor")
     with ResultStore(tmp_path / "fuselearn-fruit" / "results.db") as store:
-        assert store.suite("compare-fruit").noise_kind == "neighbour"
-    assert "--noise-kind neighbour" in (tmp_path / "fuselearn-fruit" / "report.html").read_text(encoding="utf-8")
+        assert store.suite("compare-fruit").noise_kind == "neighbor"
+    assert "--noise-kind neighbor" in (tmp_path / "fuselearn-fruit" / "report.html").read_text(encoding="utf-8")
     assert all(kind in " ".join(run("compare", "--help").stdout.split()) for kind in ("uniform", "forgotten"))
 
 

@@ -85,7 +85,7 @@ class TestFirstWins:
 
 
 class TestCuts:
-    def test_half_way_between_neighbours(self, grow):
+    def test_half_way_between_neighbors(self, grow):
         _, tree = grow(np.array([[1.0], [2.0], [5.0], [7.0]]), np.array([0, 0, 1, 1]))
         assert tree.nodes["threshold"][0] == 3.5
 
@@ -95,7 +95,7 @@ class TestCuts:
         assert tree.nodes["threshold"][0] == 4.0
         assert tree.apply(columns).tolist() == [1, 1, 1, 2, 2]
 
-    def test_neighbouring_floating_point_numbers(self, grow):
+    def test_neighboring_floating_point_numbers(self, grow):
         x = np.array([1.0, np.nextafter(1.0, 2.0)])
         _, tree = grow(np.repeat(x, 3)[:, None], np.repeat([0, 1], 3))
         assert x[0] < tree.nodes["threshold"][0] <= x[1]

@@ -11,7 +11,7 @@ from scipy import sparse
 from fuselearn.datasets import corrupt_labels
 from fuselearn.datasets.noise import scale_features
 
-KINDS = ["uniform", "pair", "class-conditional", "boundary", "neighbour", "feature-dependent"]
+KINDS = ["uniform", "pair", "class-conditional", "boundary", "neighbor", "feature-dependent"]
 FEATURE_KINDS = KINDS[3:]
 fractions = st.floats(0, 1)
 seeds = st.integers(0, 2**32 - 1)
@@ -213,18 +213,18 @@ def test_equal_samples_of_two_classes_are_on_the_border_and_a_lone_sample_is_not
 
 
 @pytest.mark.filterwarnings("ignore:No sample is labelled")
-def test_neighbour_noise_gives_the_class_of_the_nearest_sample_of_another_class():
+def test_neighbor_noise_gives_the_class_of_the_nearest_sample_of_another_class():
     X, y = [[0], [1], [5], [6], [20], [21], [99], [12]], list("aabbcccd")
-    assert corrupt_labels(y, 1.0, "neighbour", X=X) == list("bbaadddb")
+    assert corrupt_labels(y, 1.0, "neighbor", X=X) == list("bbaadddb")
     rng = np.random.default_rng(0)
     places, classes = rng.normal(size=(300, 2)), rng.integers(3, size=300)
-    moved = corrupt_labels(classes, 0.2, "neighbour", X=places, random_state=0) != classes
-    assert not np.array_equal(moved, corrupt_labels(classes, 0.2, "neighbour", X=places, random_state=1) != classes)
+    moved = corrupt_labels(classes, 0.2, "neighbor", X=places, random_state=0) != classes
+    assert not np.array_equal(moved, corrupt_labels(classes, 0.2, "neighbor", X=places, random_state=1) != classes)
     distances = np.linalg.norm(places[:, None] - places, axis=2)
     distances[classes[:, None] == classes] = np.inf
     expected = np.where(moved, classes[distances.argmin(axis=1)], classes)
-    # Both features have nearly the same spread, so that scaling changes few of the neighbours.
-    noisy = corrupt_labels(classes, 0.2, "neighbour", X=places, random_state=0)
+    # Both features have nearly the same spread, so that scaling changes few of the neighbors.
+    noisy = corrupt_labels(classes, 0.2, "neighbor", X=places, random_state=0)
     assert (noisy != expected).mean() < 0.02
 
 
@@ -300,7 +300,7 @@ def test_unfit_features_get_a_sentence(X, sentence):
 
 def test_a_class_does_not_vanish_silently():
     with pytest.warns(UserWarning, match="These classes have no sample left: 'c'"):
-        corrupt_labels(list("aaabbbc"), 1.0, "neighbour", X=[[0], [1], [2], [3], [4], [5], [9]])
+        corrupt_labels(list("aaabbbc"), 1.0, "neighbor", X=[[0], [1], [2], [3], [4], [5], [9]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         corrupt_labels(list("aabb"), 1.0, "pair")

@@ -145,7 +145,7 @@ class TestOutOfBag:
 
     @pytest.mark.parametrize("make", [KFHEClassifier, SAMMEClassifier])
     def test_members_have_indeed_not_seen_them(self, make, left_out):
-        """A nearest neighbour knows what it has seen, and nothing else if labels are random."""
+        """A nearest neighbor knows what it has seen, and nothing else if labels are random."""
         labels = rng.integers(0, 2, len(X))
         unique = X + rng.normal(scale=1e-3, size=X.shape)
         base = CARTClassifier(min_samples_split=2, complexity=None)

@@ -63,7 +63,7 @@ MODELS = {
         make_pipeline(StandardScaler(), LogisticRegression()), n_estimators=3, random_state=0
     ),
     "samme of scikit-learn's trees": SAMMEClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3),
-    "bagged neighbours": BaggedClassifier(KNeighborsClassifier(), n_estimators=3, max_features=4, random_state=0),
+    "bagged neighbors": BaggedClassifier(KNeighborsClassifier(), n_estimators=3, max_features=4, random_state=0),
     "pipeline": make_pipeline(
         StandardScaler(), FunctionTransformer(np.tanh), SelectKBest(k=5), KFHEClassifier(n_estimators=5, random_state=0)
     ),

@@ -50,9 +50,9 @@ def test_a_suspect_stands_beside_its_nearest_trusted_samples():
     assert "1. row 6" in card
     assert 'labeled <span class="given">small</span>, probability &lt;1\xa0%' in card
     assert 'suggested <span class="suggested">large</span>, probability &gt;99\xa0%, confidence 75\xa0%' in card
-    neighbours = find_trusted_neighbors(X, np.arange(6) == 5, np.array([5]))
-    assert set(neighbours[0].tolist()) == {3, 4, 2}
-    for place in neighbours[0]:
+    neighbors = find_trusted_neighbors(X, np.arange(6) == 5, np.array([5]))
+    assert set(neighbors[0].tolist()) == {3, 4, 2}
+    for place in neighbors[0]:
         assert f'<th scope="col">row {place + 1}</th>' in card
     assert '<th scope="row">size</th><td>9.25</td>' in card
     assert "<td>–</td>" in card, "a missing value"
@@ -106,7 +106,7 @@ def test_long_lists_and_wide_tables_are_cut_with_a_note(monkeypatch):
     assert "colour" not in page
 
 
-def test_neighbours_are_never_suspects_and_may_be_few():
+def test_neighbors_are_never_suspects_and_may_be_few():
     found = find_trusted_neighbors(X, np.array([True, True, True, True, False, True]), np.array([0, 5]))
     assert found.tolist() == [[4], [4]]
 

@@ -118,7 +118,7 @@ class TestClassifiers:
             tolerance = 0.1 if kind is AdaBoostMHClassifier else 1e-9  # AdaBoost smooths by the number of samples
             assert (abs(model.predict_proba(X[known]) - alone.predict_proba(X[known])) <= tolerance).all()
 
-    def test_neighbours_by_hand(self):
+    def test_neighbors_by_hand(self):
         X, Y = [[0.0], [1.0], [2.0], [3.0]], [[1, NAN], [NAN, NAN], [0, 1], [0, 0]]
         model = BRkNNClassifier(3).fit(X, Y)
         np.testing.assert_allclose(model.predict_proba([[0.9], [2.9]]), [[1 / 2, 1.0], [0.0, 1 / 2]])

@@ -41,7 +41,7 @@ NoiseKind = Annotated[
     str,
     typer.Option(
         "--noise-kind",
-        help="Kind of label noise: uniform, pair, class-conditional, boundary, neighbour or feature-dependent; for "
+        help="Kind of label noise: uniform, pair, class-conditional, boundary, neighbor or feature-dependent; for "
         "multi-label data, uniform or forgotten.",
     ),
 ]

@@ -61,7 +61,7 @@ def corrupt_labels(
         - ``"boundary"``: the samples nearest to the boundary of their class change to the class on the other side [2]_.
           They have the largest ratio of the distance to the nearest sample of their own class to the distance to the
           nearest sample of another class. Only ties are random.
-        - ``"neighbour"``: random samples change to the class of the nearest sample of another class [3]_.
+        - ``"neighbor"``: random samples change to the class of the nearest sample of another class [3]_.
         - ``"feature-dependent"``: a sample x of class c changes with a probability proportional to sigmoid(2 x.w_cc),
           to class j with a probability proportional to exp(2 x.w_cj), where the directions w are drawn from a normal
           distribution, and all x.w are scaled to mean 0 and variance 1 over the samples: sigmoid noise [4]_ with
@@ -69,7 +69,7 @@ def corrupt_labels(
         - ``"forgotten"``: the fraction of the ones of a multi-label `y` becomes 0, and no 0 changes. Annotators forget
           labels more often than they add wrong ones.
     X : {array-like, DataFrame} of shape (n_samples, n_features), optional
-        The features, required for ``"boundary"``, ``"neighbour"`` and ``"feature-dependent"``, ignored otherwise.
+        The features, required for ``"boundary"``, ``"neighbor"`` and ``"feature-dependent"``, ignored otherwise.
         Numbers are scaled to mean 0 and variance 1; two different categories have a distance of one standard deviation;
         missing numbers are replaced by the mean.
     transition : array of shape (n_classes, n_classes), optional
@@ -351,6 +351,6 @@ def _standardize(column: npt.NDArray[np.floating]) -> Floats:
     return np.nan_to_num(scaled)
 
 
-FEATURE_KINDS = {"boundary": _draw_boundary, "neighbour": _draw_neighbor, "feature-dependent": _draw_dependent}
+FEATURE_KINDS = {"boundary": _draw_boundary, "neighbor": _draw_neighbor, "feature-dependent": _draw_dependent}
 KINDS = ("uniform", "pair", "class-conditional", *FEATURE_KINDS)
 LABEL_KINDS = ("uniform", "forgotten")

@@ -187,4 +187,4 @@ def _binary(values: npt.NDArray[Any], name: str, partial: bool) -> PartialTable:
         if value % 1 > 0:
             hint = f" {DECISIONS if name.endswith('Y_pred') else CONTINUOUS}"
         raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}.{hint}")
-    return np.where(unknown, UNKNOWN, values).astype(np.int8)
+    return np.where(unknown, np.int8(UNKNOWN), values).astype(np.int8)  # typed: -1 overflows beside uint8

@@ -84,7 +84,7 @@ class TestEstimators:
 
 
 def test_the_second_level_learns_from_scores_of_samples_left_out(labelled, recorder):
-    # The nearest neighbour of a sample that was learned is the sample itself, so its score would be its label.
+    # The nearest neighbor of a sample that was learned is the sample itself, so its score would be its label.
     X, Y = labelled
     StackedBinaryRelevanceClassifier(KNeighborsClassifier(1), recorder, random_state=0).fit(X, Y)
     assert len(recorder.tables) == 4
@@ -94,7 +94,7 @@ def test_the_second_level_learns_from_scores_of_samples_left_out(labelled, recor
     table = recorder.tables[0][0]
     distances = np.linalg.norm(X[:, None] - X, axis=2) + np.diag(np.full(80, np.inf))
     nearest = Y[distances.argmin(axis=1)]
-    assert (table == nearest).mean() > 0.85  # a fifth of the neighbours are in the same fold
+    assert (table == nearest).mean() > 0.85  # a fifth of the neighbors are in the same fold
     assert (table != Y).mean() > 0.1
 
 

@@ -22,7 +22,7 @@ def test_ml_knn_by_hand():
     assert model.priors_ == pytest.approx([4 / 7])
     assert model.likelihoods_[1] == pytest.approx(np.array([[2, 3, 1]]) / 6)
     assert model.likelihoods_[0] == pytest.approx(np.array([[1, 2, 2]]) / 5)
-    # Two of the neighbours of 0.4 have the label, none of those of 6.2.
+    # Two of the neighbors of 0.4 have the label, none of those of 6.2.
     two = (4 / 7 * 1 / 6) / (4 / 7 * 1 / 6 + 3 / 7 * 2 / 5)
     none = (4 / 7 * 2 / 6) / (4 / 7 * 2 / 6 + 3 / 7 * 1 / 5)
     assert model.predict_proba([[0.4], [6.2]]).ravel() == pytest.approx([two, none])
@@ -64,15 +64,15 @@ def test_br_knn_is_scikit_learns_classifier_for_each_label(weights):
     rows, labels = rows.to_numpy() + np.random.default_rng(0).random(rows.shape), labels.to_numpy()  # no ties
     model = BRkNNClassifier(7, weights=weights, scaling=None).fit(rows[:100], labels[:100])
     reference = KNeighborsClassifier(7, weights=weights).fit(rows[:100], labels[:100])
-    # The first 100 are their own neighbours.
+    # The first 100 are their own neighbors.
     expected = np.column_stack([p[:, 1] for p in reference.predict_proba(rows)])
     # scikit-learn's distance of a sample from itself is not quite 0.
     np.testing.assert_allclose(model.predict_proba(rows), expected, atol=1e-6)
     assert np.array_equal(model.predict(rows), expected > 0.5)
 
 
-def test_br_knn_predicts_sets_of_the_size_of_its_neighbours():
-    """Neighbours of 1 have 2, 2 and 1 labels, in the mean 1.67: two labels, of the fractions 1, 2/3 and 0."""
+def test_br_knn_predicts_sets_of_the_size_of_its_neighbors():
+    """Neighbors of 1 have 2, 2 and 1 labels, in the mean 1.67: two labels, of the fractions 1, 2/3 and 0."""
     rows, labels = [[0.0], [1.0], [2.0], [50.0]], [[1, 1, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]]
     model = BRkNNClassifier(3, decision="set_size").fit(rows, labels)
     assert model.predict([[1.0]]).tolist() == [[1, 1, 0]]
@@ -88,7 +88,7 @@ def test_br_knn_predicts_sets_of_the_size_of_its_neighbours():
 
 
 @pytest.mark.parametrize("kind", [MLkNNClassifier, BRkNNClassifier])
-def test_rules_learn_from_the_neighbours_among_the_others(kind):
+def test_rules_learn_from_the_neighbors_among_the_others(kind):
     rows, labels = make_digit_pairs(120, random_state=0)
     plain = kind(5).fit(rows, labels)
     learned = kind(5, decision="cardinality").fit(rows, labels)
@@ -125,7 +125,7 @@ def test_sparse_samples_stay_sparse_and_mean_the_same(kind, scaling):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_of_equally_near_samples_the_first_are_neighbours(metric):
+def test_of_equally_near_samples_the_first_are_neighbors(metric):
     """Few different samples have many copies; the search by trees, by blocks and of sparse samples finds the same."""
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.integers(1, 3, (200, 2)), np.full(200, 5)]).astype(float)
