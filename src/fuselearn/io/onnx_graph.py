@@ -191,9 +191,11 @@ def add_steps(graph: Graph, steps: Pipeline, X: Any) -> tuple[list[onnx.ValueInf
         converted = skl2onnx.to_onnx(steps, X, initial_types=declared, target_opset=graph.opsets[""])
     except (MissingConverter, MissingShapeCalculator) as error:
         raise TypeError(f"A step of the pipeline cannot be exported to ONNX. {error}") from error
-    part = onnx.compose.add_prefix(converted, "step_", rename_inputs=False).graph
-    for value in part.input:
+    part = onnx.compose.add_prefix(converted, "step_").graph
+    for value in part.input:  # ONNX 1.17 to 1.20 rename what nodes read even with rename_inputs=False
+        prefixed, value.name = value.name, value.name.removeprefix("step_")
         graph.reserve(value.name)
+        graph.nodes.append(helper.make_node("Identity", [value.name], [prefixed]))
     graph.nodes.extend(part.node)
     graph.constants.extend(part.initializer)
     for domain in converted.opset_import:
