@@ -198,7 +198,7 @@ def main(*chosen: str) -> None:
     tasks = [(name, level, repeat) for name in names for level in LEVELS for repeat in range(N_REPEATS)]
     from benchmarks import kfhe_knobs  # processes find its functions by this name, not by that of the program
 
-    found = Parallel(n_jobs=-1)(delayed(kfhe_knobs.score)(*task) for task in tasks)
+    found = Parallel(n_jobs=pick(-1, 1))(delayed(kfhe_knobs.score)(*task) for task in tasks)
     scores = np.reshape(found, (len(names), len(LEVELS), N_REPEATS, len(VARIANTS))).mean(axis=2)
     ranks = rankdata(-scores.round(6), axis=2)
     levels = " / ".join(f"{level:.0%}" for level in LEVELS)

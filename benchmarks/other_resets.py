@@ -123,7 +123,7 @@ def main(*chosen: str) -> None:
     for method in chosen or METHODS:
         names = METHODS[method][0][: pick(None, 1)]
         tasks = [(method, name, level, repeat) for name in names for level in LEVELS for repeat in range(N_REPEATS)]
-        found = Parallel(n_jobs=-1)(delayed(other_resets.score)(*task) for task in tasks)
+        found = Parallel(n_jobs=pick(-1, 1))(delayed(other_resets.score)(*task) for task in tasks)
         scores = np.reshape(found, (len(names), len(LEVELS), N_REPEATS, 2)).mean(axis=2)
         gained = (scores[:, :, 1] - scores[:, :, 0]).round(6)
         without, with_resets = (" / ".join(f"{f1:.3f}" for f1 in scores[:, :, k].mean(axis=0)) for k in range(2))
