@@ -1,0 +1,168 @@
+"""Labels that were flipped or forgotten: how many there are, and what rules make of it.
+
+Both estimates need scores by models that were not trained on the samples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn._parameters import check_number
+from fuselearn.multilabel.labels import UNKNOWN, PartialTable
+
+Scores = npt.NDArray[np.float64]
+
+LOWEST_FRACTION = 0.1
+HIGHEST_FRACTION = 0.1
+# As the lowest scores, what this exceeds the fraction of positive labels by, if that is more than the lowest tenth.
+SAFE_FRACTION = 0.35
+MIN_ENTRIES = 30
+# So many positives are mistakes of the scores rather than of the labels.
+MIN_RATE = 0.02
+# By how many standard errors the positives among the lowest scores are more, and the negatives among the highest fewer.
+ABOVE_RATE = 3.0
+BELOW_CHANCE = 2.0
+MAX_RATE = 0.4
+MIN_POSITIVES = 8
+BEST_LABELS = 0.9
+SUREST_FRACTION = 0.02
+MIN_FREQUENCY = 0.4
+# Of clean labels, more of the surest positives are given; those without are mistakes of the scores.
+MAX_FREQUENCY = 0.8
+
+
+def read_noise_rate(noise_rate: Any, scores: Scores, truth: PartialTable) -> float:
+    """Return the fraction of flipped labels that a rule is to assume, estimated if it is ``"auto"``."""
+    if isinstance(noise_rate, str) and noise_rate == "auto":
+        return estimate_noise_rate(scores, truth)
+    if isinstance(noise_rate, str) or not check_number("noise_rate", noise_rate, 0) < 0.5:
+        raise ValueError(f"noise_rate must be 'auto' or a number from 0 to less than 0.5, not {noise_rate!r}.")
+    return float(noise_rate)
+
+
+def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
+    """Estimate the fraction of labels that were flipped, independently of the features.
+
+    Labels with the lowest scores are hardly ever true, and those with the highest ones nearly always, so the positives
+    among the first and the negatives among the last are mostly flips. The lower of both fractions is the estimate.
+
+    Labels that are merely hard to predict look like flips: a label that every tenth sample has, whatever its features,
+    has no lower fraction of positives anywhere. There is evidence of flips only if the positives among the lowest
+    scores are more than 2 %, by three standard errors, and the negatives among the highest scores are fewer than those
+    of the same labels in all samples, by two.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples, n_labels)
+        Out-of-sample probabilities.
+    truth : array of shape (n_samples, n_labels)
+        The labels, 1, 0 or `UNKNOWN`.
+
+    Returns
+    -------
+    float
+        At most 0.4; 0 without evidence.
+
+    Examples
+    --------
+    Of 400 samples in the order of their scores, the last 200 have the label, and then every tenth one is flipped.
+
+    >>> truth = np.repeat([0, 1], 200).astype(np.int8)[:, None]
+    >>> truth[::10] = 1 - truth[::10]
+    >>> round(estimate_noise_rate(np.linspace(0, 1, 400)[:, None], truth), 2)
+    0.1
+    """
+    known = truth != UNKNOWN
+    given, frequencies = truth[known], np.ma.masked_array(truth, ~known).mean(axis=0)
+    n_positives = np.count_nonzero(given)
+    n_lowest = int(max(LOWEST_FRACTION, SAFE_FRACTION - n_positives / max(len(given), 1)) * len(given))
+    n_highest = max(MIN_ENTRIES, int(HIGHEST_FRACTION * n_positives))
+    if n_lowest < MIN_ENTRIES or n_lowest + n_highest > len(given):
+        return 0.0
+    order = np.argsort(scores[known], kind="stable")
+    lowest, highest = order[:n_lowest], order[-n_highest:]
+    low, high = float(given[lowest].mean()), float(1.0 - given[highest].mean())
+    by_chance = float(1.0 - np.broadcast_to(frequencies, truth.shape)[known][highest].mean())
+    is_above = low - MIN_RATE > ABOVE_RATE * np.sqrt(MIN_RATE * (1.0 - MIN_RATE) / n_lowest)
+    is_below = by_chance - high > BELOW_CHANCE * np.sqrt(high * (1.0 - high) / n_highest)
+    return min(low, high, MAX_RATE) if is_above and is_below else 0.0
+
+
+def estimate_label_frequency(scores: Scores, truth: PartialTable) -> float:
+    """Estimate the fraction of the true labels that are given, if others were forgotten by chance.
+
+    Nearly all of the samples with the highest scores for a label that is easy to predict have it, so those without are
+    mostly forgotten. Of each label with at least eight positives, the samples with the highest scores count, half as
+    many as positives. The estimate is the 0.9-quantile, over the labels, of the fraction of them that is positive.
+
+    Labels that are merely hard to predict look like forgotten ones. There is evidence of forgotten labels only if that
+    estimate, and the fraction of positives among the highest scores of all labels (2 % as many as positives, at least
+    30), are less than 0.8; the larger one is returned.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples, n_labels)
+        Out-of-sample scores.
+    truth : array of shape (n_samples, n_labels)
+        The labels, 1, 0 or `UNKNOWN`.
+
+    Returns
+    -------
+    float
+        From 0.4 to 0.8, or 1 without evidence, as with fewer than 30 positives.
+
+    References
+    ----------
+    Elkan, C., Noto, K. (2008). Learning classifiers from only positive and unlabeled data. KDD, 213-220. There the
+    fraction is estimated from the probabilities of the positives.
+
+    Examples
+    --------
+    Of 400 samples in the order of their scores, the last 80 have the label, but it was forgotten for every fourth.
+
+    >>> truth = np.zeros((400, 1), dtype=np.int8)
+    >>> truth[320:] = np.tile([1, 1, 1, 0], 20)[:, None]
+    >>> round(estimate_label_frequency(np.linspace(0, 1, 400)[:, None], truth), 2)
+    0.73
+    """
+    n_top = (truth == 1).sum(axis=0) // 2
+    labels = np.flatnonzero(n_top >= MIN_POSITIVES // 2)
+    n_positives = int((truth == 1).sum())
+    if not len(labels) or n_positives < MIN_ENTRIES:
+        return 1.0
+    ranked = np.take_along_axis(truth, np.argsort(-scores, axis=0, kind="stable"), axis=0)
+    given = [ranked[ranked[:, label] != UNKNOWN, label][: n_top[label]].mean() for label in labels]
+    known = truth != UNKNOWN
+    surest = np.argsort(-scores[known], kind="stable")[: max(MIN_ENTRIES, int(SUREST_FRACTION * n_positives))]
+    frequency = max(float(np.quantile(given, BEST_LABELS)), float(truth[known][surest].mean()))
+    return max(frequency, MIN_FREQUENCY) if frequency < MAX_FREQUENCY else 1.0
+
+
+def correct_labels(truth: PartialTable, noise_rate: float) -> Scores:
+    """Return labels whose expectation is that of the correct ones, given the fraction of flips; 0 for unknown ones.
+
+    Examples
+    --------
+    >>> correct_labels(np.array([[1, 0, -1]], dtype=np.int8), 0.1)
+    array([[ 1.125, -0.125,  0.   ]])
+    """
+    return np.where(truth == UNKNOWN, 0.0, (truth - noise_rate) / (1.0 - 2.0 * noise_rate))
+
+
+def correct_probabilities(probabilities: Scores, noise_rate: float) -> Scores:
+    """Return the probabilities of the correct labels, given those of labels of which this fraction was flipped.
+
+    Examples
+    --------
+    >>> correct_probabilities(np.array([0.1, 0.5, 0.9, 1.0]), 0.1)
+    array([0. , 0.5, 1. , 1. ])
+    """
+    return np.clip((probabilities - noise_rate) / (1.0 - 2.0 * noise_rate), 0.0, 1.0)
+
+
+def noise_variance(noise_rate: float) -> float:
+    """Return the variance that flips add to a label of `correct_labels`."""
+    return noise_rate * (1.0 - noise_rate) / (1.0 - 2.0 * noise_rate) ** 2
