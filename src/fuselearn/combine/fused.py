@@ -27,7 +27,7 @@ from fuselearn.combine.member_training import (
     output_of_classifier,
 )
 from fuselearn.combine.members import Member
-from fuselearn.combine.prediction_sets import Calibration, estimate_noise_rate, find_thresholds, select_classes
+from fuselearn.combine.prediction_sets import Calibration, estimate_even_noise, find_thresholds, select_classes
 from fuselearn.fusion.held_out import (
     Splits,
     deal_splits,
@@ -240,13 +240,10 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             Columns are in the order of ``classes_``: ``classes_[sets[0]]`` are the classes of the first sample.
         """
         check_is_fitted(self)
-        held_out = sharpen(self._calibration_.probabilities, self._sharpness_)
-        calibration = self._calibration_._replace(probabilities=held_out)
-        rate: Any = (
-            estimate_noise_rate(calibration) if isinstance(noise_rate, str) and noise_rate == "auto" else noise_rate
-        )
+        is_estimated = isinstance(noise_rate, str) and noise_rate == "auto"
+        rate: Any = self._even_noise_ if is_estimated else noise_rate
         thresholds = find_thresholds(
-            calibration, coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=rate
+            self._calibrate_sets(), coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=rate
         )
         outputs = self._calibrated_outputs(X)
         # What was held out is the first fit; models fitted again are more certain.
@@ -255,6 +252,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         probabilities = sharpen(np.tensordot(weights, outputs[first], axes=1), self._sharpness_)
         predicted = np.tensordot(self.estimator_weights_, outputs, axes=1).argmax(axis=1)
         return select_classes(probabilities, thresholds, allow_empty=allow_empty, predicted=predicted)
+
+    def _calibrate_sets(self) -> Calibration:
+        return self._calibration_._replace(probabilities=sharpen(self._calibration_.probabilities, self._sharpness_))
 
     def describe(self) -> str:
         """Return a table of the members, the best one first, both fits, and what is estimated about the labels.
@@ -316,6 +316,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         data = self._read_data(X, y, sample_weight, groups, **params)
         training = self._train_members(data)
         chosen = self._measure(training)
+        self._even_noise_ = estimate_even_noise(self._calibrate_sets())
         fits = [delayed(training.fit)(one) for one in chosen]
         fits += [delayed(training.fit_again)(one, self.sample_weights_) for one in self._choose_again(chosen)]
         self._keep_members(Parallel(n_jobs=self.n_jobs, prefer="threads")(fits), data.X)
@@ -406,12 +407,12 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
     def _choose_again(self, chosen: list[Measured]) -> list[Measured]:
         """Return the members that are fitted a second time, and divide the weights among both fits."""
-        share = weigh_second_fit(self._contradicted_)
-        again = np.flatnonzero(share * self.estimator_weights_ >= LEAST_WEIGHT)
+        weight = weigh_second_fit(self._contradicted_)
+        again = np.flatnonzero(weight * self.estimator_weights_ >= LEAST_WEIGHT)
         if len(again):
             second = self.estimator_weights_[again]
-            second = share * second / second.sum()
-            self.estimator_weights_ = np.concatenate([(1.0 - share) * self.estimator_weights_, second])
+            second = weight * second / second.sum()
+            self.estimator_weights_ = np.concatenate([(1.0 - weight) * self.estimator_weights_, second])
             self._exponents_ = np.concatenate([self._exponents_, self._exponents_[again]])
         return [chosen[k] for k in again]
 
@@ -446,8 +447,8 @@ def stratified_sample(y: npt.NDArray[Any], n_samples: int, rng: np.random.Genera
     array([6, 3])
     """
     order = np.lexsort((rng.random(len(y)), np.unique(y, return_inverse=True)[1]))
-    places = (np.arange(n_samples) + rng.random()) * len(y) / n_samples
-    return np.sort(order[places.astype(np.intp)])
+    positions = (np.arange(n_samples) + rng.random()) * len(y) / n_samples
+    return np.sort(order[positions.astype(np.intp)])
 
 
 def default_members(n_estimators: int, seed: int) -> list[Member]:

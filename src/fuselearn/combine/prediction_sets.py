@@ -5,7 +5,7 @@ sets of held-out samples hold the correct class often enough: split conformal pr
 has the smallest sets on average (least ambiguous classification).
 
 If a fraction e of the labels is drawn at random from K classes, a set holds the given label of a sample either because
-it holds the correct class, or by chance::
+it holds the correct class, or accidentally::
 
     P(given label in set) = (1 - e) P(correct class in set) + e E[size of the set] / K
 
@@ -37,12 +37,12 @@ ClassIndices = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
 
 # The estimate of the noise weighs all pairs of an exponent and a fraction of labels drawn at random. At most half of
-# the labels are wrong; that none is has twice the chance of all other fractions together.
+# the labels are wrong; that none is wrong is twice as probable as all other fractions together.
 EXPONENTS = np.geomspace(1.0, 20.0, 16)
 N_FRACTIONS = 25
 MOST_WRONG = 0.5
 MOST_RANDOM = 0.95
-CHANCE_OF_NO_NOISE = 2 / 3
+PRIOR_OF_NO_NOISE = 2 / 3
 # So many samples tell the fraction to a third digit.
 MOST_SAMPLES = 20_000
 
@@ -140,7 +140,7 @@ def select_classes(
     return selected
 
 
-def estimate_noise_rate(calibration: Calibration) -> float:
+def estimate_even_noise(calibration: Calibration) -> float:
     """Estimate the fraction of wrong labels, as far as they are spread evenly.
 
     Labels are taken to follow (1 - e) q + e / n_classes, with q in proportion to p^b, p being the probabilities
@@ -162,7 +162,7 @@ def estimate_noise_rate(calibration: Calibration) -> float:
     >>> q = rng.dirichlet([0.3, 0.3], 2_000)
     >>> classes = (rng.random(2_000) > q[:, 0]).astype(int)
     >>> noisy = np.where(np.arange(2_000) % 5 == 0, 1 - classes, classes)
-    >>> [round(estimate_noise_rate(Calibration(q, given)), 2) for given in (classes, noisy)]
+    >>> [round(estimate_even_noise(Calibration(q, given)), 2) for given in (classes, noisy)]
     [0.0, 0.18]
     """
     probabilities, given, weights = calibration.usable()
@@ -175,10 +175,10 @@ def estimate_noise_rate(calibration: Calibration) -> float:
     for row, exponent in zip(likelihoods, EXPONENTS, strict=True):
         own = sharpen(calibrated, exponent)[np.arange(len(given)), given]
         row[:] = np.log(np.outer(1 - fractions, own) + fractions[:, None] / n_classes) @ weights
-    prior = np.full(N_FRACTIONS, (1 - CHANCE_OF_NO_NOISE) / (N_FRACTIONS - 1))
-    prior[0] = CHANCE_OF_NO_NOISE
-    chances = (np.exp(likelihoods - likelihoods.max()) * prior).sum(axis=0)
-    mean = float((chances / (1 - fractions)).sum() / chances.sum())
+    prior = np.full(N_FRACTIONS, (1 - PRIOR_OF_NO_NOISE) / (N_FRACTIONS - 1))
+    prior[0] = PRIOR_OF_NO_NOISE
+    posterior = (np.exp(likelihoods - likelihoods.max()) * prior).sum(axis=0)
+    mean = float((posterior / (1 - fractions)).sum() / posterior.sum())
     return (1 - 1 / mean) * (n_classes - 1) / n_classes
 
 

@@ -87,8 +87,8 @@ def count_confident(probabilities: Scores, target: ClassIndices, weights: Weight
            [0., 2.]]))
     """
     n_classes = probabilities.shape[1]
-    shares = np.ones(len(target)) if weights is None else weights
-    labels = np.eye(n_classes)[target] * shares[:, None]
+    weights = np.ones(len(target)) if weights is None else weights
+    labels = np.eye(n_classes)[target] * weights[:, None]
     of_labels = labels.sum(axis=0)
     sums = (labels * probabilities).sum(axis=0)
     thresholds = np.where(of_labels > 0, sums / np.where(of_labels > 0, of_labels, 1.0), np.inf)
