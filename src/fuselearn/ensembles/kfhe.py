@@ -281,7 +281,8 @@ class KFHEClassifier(EnsembleClassifier):
     ----------
     estimator : classifier, list of classifiers or None, default=None
         Base estimator: any scikit-learn classifier. None means a pruned tree, ``CARTClassifier()``. The papers use
-        trees without pruning, ``CARTClassifier(complexity=None)``. The classifiers of a list are trained in turn; they
+        trees without pruning, ``CARTClassifier(complexity=None)``, which are more accurate with more than some thousand
+        samples. The classifiers of a list are trained in turn; they
         must be all trees, all SVMs of this library, or all other classifiers.
     n_estimators : int, default=100
         Maximum number of classifiers after the first one, which is trained on all samples.
