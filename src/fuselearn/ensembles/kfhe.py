@@ -25,6 +25,7 @@ from fuselearn._core import (
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.base import check_base, clip_probabilities, prepare_samples
 from fuselearn.ensembles.bagging import SAMPLINGS
+from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier, OutOfBagVotes, guessing_error, refuse_other_size
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
@@ -280,10 +281,9 @@ class KFHEClassifier(EnsembleClassifier):
     Parameters
     ----------
     estimator : classifier, list of classifiers or None, default=None
-        Base estimator: any scikit-learn classifier. None means a pruned tree, ``CARTClassifier()``. The papers use
-        trees without pruning, ``CARTClassifier(complexity=None)``, which are more accurate with more than some thousand
-        samples. The classifiers of a list are trained in turn; they
-        must be all trees, all SVMs of this library, or all other classifiers.
+        Base estimator: any scikit-learn classifier. None means a tree without pruning,
+        ``CARTClassifier(complexity=None)``, as in the papers. The classifiers of a list are trained in turn; they must
+        be all trees, all SVMs of this library, or all other classifiers.
     n_estimators : int, default=100
         Maximum number of classifiers after the first one, which is trained on all samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
@@ -355,7 +355,7 @@ class KFHEClassifier(EnsembleClassifier):
 
     Notes
     -----
-    ``KFHEClassifier(CARTClassifier(complexity=None), reset="training")`` is the authors' program; with
+    ``KFHEClassifier(reset="training")`` is the authors' program; with
     ``variant="paper"`` it is the algorithm printed in the paper. They differ as follows:
 
     - The program trains the first classifier on all samples, the paper on a drawn sample.
@@ -431,6 +431,9 @@ class KFHEClassifier(EnsembleClassifier):
         if self.reset is not None:
             check_choice("reset", self.reset, ("out-of-bag", "training"))
         self._check_ensemble(n_estimators + 1)
+
+    def _default_estimator(self) -> Any:
+        return CARTClassifier(complexity=None)
 
     def _base_estimator(self) -> Any:
         return self._base_estimators()[0]
