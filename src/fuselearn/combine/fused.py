@@ -33,6 +33,7 @@ from fuselearn.fusion.held_out import (
     deal_splits,
     held_out_samples,
     list_splits,
+    stratified_sample,
 )
 from fuselearn.fusion.members import (
     MOST_SVM_SAMPLES,
@@ -435,20 +436,6 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     def _calibrated_outputs(self, X: Any) -> Scores:
         outputs = self._member_outputs(X)
         return np.stack([sharpen(output, a) for output, a in zip(outputs, self._exponents_, strict=True)])
-
-
-def stratified_sample(y: npt.NDArray[Any], n_samples: int, rng: np.random.Generator) -> Indices:
-    """Draw samples without replacement, of each class in proportion.
-
-    Examples
-    --------
-    >>> y = np.repeat(["a", "b"], [60, 30])
-    >>> np.unique(y[stratified_sample(y, 9, np.random.default_rng(0))], return_counts=True)[1]
-    array([6, 3])
-    """
-    order = np.lexsort((rng.random(len(y)), np.unique(y, return_inverse=True)[1]))
-    positions = (np.arange(n_samples) + rng.random()) * len(y) / n_samples
-    return np.sort(order[positions.astype(np.intp)])
 
 
 def default_members(n_estimators: int, seed: int) -> list[Member]:
