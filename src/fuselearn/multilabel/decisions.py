@@ -18,9 +18,9 @@ a number            those with a probability above it; ``"half"`` is 0.5
 ``"expected_f1"``   `ExpectedF1`: the set of labels with the largest expected F1
 ==================  ===========================================================================================
 
-Settings are those of the object, such as ``decision=AtLeastOne("cardinality")``. Five of the rules are learned. They
-need out-of-bag or out-of-fold probabilities: on its own training samples, a flexible model looks perfect at any
-threshold.
+To set parameters of a rule, pass an object, such as ``decision=AtLeastOne("cardinality")``. Five of the rules are
+fitted to out-of-bag or out-of-fold probabilities, because on its own training samples a flexible model looks perfect at
+any threshold.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ Decisions = npt.NDArray[np.int64]
 
 
 class DecisionRule(BaseEstimator):
-    """Base class of decision rules, which return labels when they are called with probabilities.
+    """Base class of decision rules: callables that take probabilities and return labels.
 
-    Rules with ``needs_scores`` are fitted first. A rule of your own implements ``_decide(scores)``, and if it learns,
-    also ``_learn(scores, labels, weights)`` and the class attribute ``_learns = True``.
+    Rules with ``needs_scores`` must be fitted first. To write a rule, implement ``_decide(scores)``; for a rule that
+    must be fitted, also ``_learn(scores, labels, weights)`` and the class attribute ``_learns = True``.
 
     Examples
     --------
@@ -87,14 +87,14 @@ class DecisionRule(BaseEstimator):
         return self._learns
 
     def fit(self, scores: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Fit the rule; rules that learn nothing are unchanged.
+        """Fit the rule; rules without learned parameters are unchanged.
 
         Parameters
         ----------
         scores : array of shape (n_samples, n_labels)
-            Probabilities by models that were not trained on the sample. Samples with NaN do not count.
+            Out-of-sample probabilities. Samples with NaN are ignored.
         Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-            True labels, zeros and ones; NaN, an unknown label, does not count.
+            True labels, zeros and ones; NaN, an unknown label, is ignored.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples.
 
@@ -112,7 +112,7 @@ class DecisionRule(BaseEstimator):
         weights = np.ones(len(table)) if weights is None else weights
         is_labeled = (truth != UNKNOWN).any(axis=1)
         if not is_labeled.any():
-            raise ValueError("Y has NaN only; known labels are needed to learn thresholds.")
+            raise ValueError("Y has only NaN; known labels are needed to learn thresholds.")
         used = is_labeled & ~np.isnan(table).any(axis=1) & (weights > 0)
         if not used.any():
             raise ValueError(
@@ -156,7 +156,7 @@ def check_probability(name: str, value: Any) -> float:
 
 
 def check_labels(scores: Scores, n_labels: int) -> None:
-    """Raise an error for scores of another number of labels than in fit."""
+    """Raise an error if the number of labels differs from that in fit."""
     if scores.shape[1] != n_labels:
         raise ValueError(f"scores must have {n_labels} labels, as in fit, not {scores.shape[1]}.")
 
@@ -412,9 +412,9 @@ class MacroF1Thresholds(LabelThresholds):
 def _match_truth(
     scores: Scores, truth: PartialTable, weights: Scores, noise_rate: float = 0.0, frequency: float = 1.0
 ) -> float:
-    """Return the threshold with which as many known labels are predicted, by weight, as are true.
+    """Return the threshold with which the predicted known labels have the same total weight as the true ones.
 
-    It is halfway between two scores; the higher one of two equally good thresholds.
+    It is halfway between two scores; of two equally good thresholds, it is the higher one.
     """
     known = truth != UNKNOWN
     entries = np.broadcast_to(weights[:, None], truth.shape)[known]
@@ -459,7 +459,7 @@ def _best_common_threshold(scores: Scores, positives: npt.NDArray[Any], weights:
 
 
 def _shrink(best: Scores, common: float, n_positives: Scores, shrinkage: float) -> Scores:
-    """Shrink thresholds toward a common one, the more, the fewer positive samples they were learned from."""
+    """Shrink thresholds toward a common one, more strongly for labels with fewer positive samples."""
     learned = ~np.isnan(best) & (n_positives > 0)
     fractions = np.divide(n_positives, n_positives + shrinkage, out=np.zeros_like(n_positives), where=learned)
     return common + fractions * (np.where(learned, best, common) - common)
@@ -473,22 +473,22 @@ def _halfway(above: Any, below: Any) -> Any:
 
 PRIORS = (0.0, 0.25, 0.5)
 SHIFTS = (0.0, 0.5, -0.5, 1.0)
-# Probabilities nearer to 0 or 1 than this are moved, so that one label cannot decide alone.
+# Probabilities are clipped to [1e-4, 1 - 1e-4], so that a single label cannot dominate the sum of log-odds.
 LEAST_PROBABILITY = 1e-4
-# Values computed at a time.
+# Number of values computed at once.
 N_CELLS = 2**22
 
 
 class KnownSets(DecisionRule):
     """Predict the most probable of the label sets of the training samples, assuming independent labels.
 
-    Of the sets S in training, each that of a fraction q(S) of the samples, the one with the largest ::
+    With q(S) the fraction of the training samples whose label set is S, the predicted set maximizes ::
 
         sum over j in S of (log p_j / (1 - p_j) + shift) + prior · log q(S)
 
-    is predicted. This is the rule for subset accuracy: a new set is hardly ever right. The shift and the weight of the
-    prior are those with the best subset accuracy on out-of-sample probabilities, where a set that only one sample has
-    cannot be right.
+    This rule optimizes subset accuracy, since label sets that do not occur in training are rarely correct. The shift
+    and the weight of the prior have the best subset accuracy on out-of-sample probabilities, where the label set of a
+    single sample is never correct.
 
     .. versionadded:: 0.2
 
@@ -535,7 +535,7 @@ class KnownSets(DecisionRule):
 
     @property
     def offsets(self) -> Scores:
-        """What is added to the sum of the log-odds of each set's labels."""
+        """The shift and prior terms of each set."""
         return self._offsets(self.shift_, self.prior_)
 
     def _offsets(self, shift: float, prior: float) -> Scores:
@@ -543,7 +543,7 @@ class KnownSets(DecisionRule):
         return offsets
 
     def _score_sets(self, scores: Scores) -> Iterator[tuple[slice, Scores]]:
-        """Yield parts of the samples with the sum of the log-odds of each set's labels."""
+        """Yield batches of samples with the sum of log-odds over the labels of each set."""
         n_at_once = max(1, N_CELLS // len(self.sets_))
         indicators = self.sets_.T.astype(np.float64)
         for start in range(0, len(scores), n_at_once):
@@ -554,8 +554,8 @@ class KnownSets(DecisionRule):
 class ExpectedF1(DecisionRule):
     """Predict the set of labels with the largest expected F1, assuming independent labels.
 
-    It needs calibrated probabilities and no threshold: if all labels of a sample are uncertain, it chooses some with a
-    probability below 0.5.
+    The rule needs calibrated probabilities and no threshold: if all labels of a sample are uncertain, it may predict
+    labels with a probability below 0.5.
 
     With the labels in order of decreasing probability, the best set of k labels is the first k (Lewis 1995). With T_k
     true labels among those and S_k among the others::
@@ -574,10 +574,10 @@ class ExpectedF1(DecisionRule):
     Parameters
     ----------
     empty : float, default=1.0
-        F1 of an empty set if no label is true. With 0, every sample gets a label.
+        F1 of an empty set if no label is true. With 0, at least one label is predicted for every sample.
     noise_rate : float or "auto", default=0.0
-        Fraction of the training labels that were flipped by chance; the probabilities are then corrected for it. Any
-        but 0 is learned in ``fit``. "auto" estimates it, see
+        Fraction of the training labels that were flipped by chance; the probabilities are then corrected for it. With a
+        value other than 0, the rule must be fitted. "auto" estimates it, see
         :func:`~fuselearn.multilabel.decisions.estimate_noise_rate`.
 
     Attributes
@@ -608,7 +608,7 @@ class ExpectedF1(DecisionRule):
 
     @property
     def needs_scores(self) -> bool:
-        """Whether the fraction of flips must be learned."""
+        """Whether the rule must be fitted, to set the fraction of flipped labels."""
         return bool(self.noise_rate != 0.0)
 
     def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
@@ -629,7 +629,7 @@ class ExpectedF1(DecisionRule):
 
 
 class FixedThreshold(DecisionRule):
-    """Predict the labels with a probability above a threshold: the rule for a number.
+    """Predict the labels with a probability above a threshold, the rule for a number.
 
     Examples
     --------
@@ -645,7 +645,7 @@ class FixedThreshold(DecisionRule):
 
 
 class OwnDecision(FixedThreshold):
-    """Predict the labels that a model chooses by itself; applied to probabilities alone, those above 0.5."""
+    """Predict the labels chosen by the model itself; for probabilities alone, those above 0.5."""
 
 
 class AtLeastOne(DecisionRule):

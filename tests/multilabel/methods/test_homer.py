@@ -156,7 +156,7 @@ def test_with_a_group_per_label_it_is_binary_relevance_on_the_rows_with_labels()
 
 
 def test_more_clusters_than_labels_get_a_sentence():
-    with pytest.warns(UserWarning, match=r"n_clusters=9 is more than the 8 label\(s\)"):
+    with pytest.warns(UserWarning, match=r"n_clusters=9 exceeds the number of labels, 8"):
         HOMERClassifier("tree", n_clusters=9).fit(X, Y)
 
 
