@@ -207,3 +207,17 @@ def restrict_problem(problem: Problem, inside: Indices, rng: np.random.Generator
     return replace(
         problem, weights=weights, n_used=len(inside), rng=rng, on_iteration=never_stop, out_of_bag=False, previous=None
     )
+
+
+def stratified_sample(y: npt.NDArray[Any], n_samples: int, rng: np.random.Generator) -> Indices:
+    """Draw samples without replacement, of each class in proportion.
+
+    Examples
+    --------
+    >>> y = np.repeat(["a", "b"], [60, 30])
+    >>> np.unique(y[stratified_sample(y, 9, np.random.default_rng(0))], return_counts=True)[1]
+    array([6, 3])
+    """
+    order = np.lexsort((rng.random(len(y)), np.unique(y, return_inverse=True)[1]))
+    positions = (np.arange(n_samples) + rng.random()) * len(y) / n_samples
+    return np.sort(order[positions.astype(np.intp)])

@@ -40,7 +40,8 @@ from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.held_out import Splits, average_held_out, hold_out
 from fuselearn.learners import LabelModel, Learner, bind, count_all_samples, label_target
 from fuselearn.learners.learner import Counts
-from fuselearn.multilabel.decisions import DecisionRule, OwnDecision, make_decision_rule
+from fuselearn.multilabel.decisions.base import DecisionRule, OwnDecision
+from fuselearn.multilabel.decisions.rules import make_decision_rule
 from fuselearn.multilabel.labels import (
     UNKNOWN,
     check_same_labels,

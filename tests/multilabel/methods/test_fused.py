@@ -23,10 +23,10 @@ from fuselearn.multilabel import (
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     ExpectedF1,
-    FixedThreshold,
     MacroF1Thresholds,
     MicroF1Threshold,
 )
+from fuselearn.multilabel.decisions.base import FixedThreshold
 from fuselearn.multilabel.methods import fused
 from fuselearn.multilabel.methods.log_odds import fit_log_odds
 from fuselearn.multilabel.methods.set_mixture import SetMixture

@@ -32,11 +32,11 @@ from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     DecisionRule,
     ExpectedF1,
-    FixedThreshold,
     KnownSets,
     MacroF1Thresholds,
     MicroF1Threshold,
 )
+from fuselearn.multilabel.decisions.base import FixedThreshold
 from fuselearn.multilabel.labels import check_same_labels, label_names, restore_unknown
 from fuselearn.multilabel.methods.kfhe_homer import DEFAULT_VARIED, EnsembleHOMERClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel.methods.log_odds import LogOddsFusion, fit_log_odds

@@ -12,7 +12,8 @@ from scipy.special import logit, softmax
 
 from fuselearn._compat import take_rows
 from fuselearn.ensembles import ForestClassifier
-from fuselearn.multilabel.decisions import LEAST_PROBABILITY, N_CELLS, DecisionRule, Decisions, Scores
+from fuselearn.multilabel.decisions.base import DecisionRule, Decisions, Scores
+from fuselearn.multilabel.decisions.sets import LEAST_PROBABILITY, N_CELLS
 
 # Maximum number of samples times label sets; the forests would need too much memory for more.
 MOST_CELLS = 2**24
