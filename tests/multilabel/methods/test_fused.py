@@ -294,7 +294,7 @@ class TestMembers:
         ({"estimators": []}, r"estimators must be a list of \(name, classifier\), not \[\]"),
         ({"estimators": {"a": PCTForestClassifier()}}, "estimators must be a list of"),
         ({"estimators": [PCTForestClassifier()]}, "but one is PCTForestClassifier"),
-        ({"estimators": 2 * [("a", PCTForestClassifier())]}, "different names, but two are 'a'"),
+        ({"estimators": 2 * [("a", PCTForestClassifier())]}, "different names, but two are named 'a'"),
         ({"estimators": [("a", "forest")]}, r"estimators\['a'\] must be a classifier with predict_proba, not 'forest'"),
     ],
 )

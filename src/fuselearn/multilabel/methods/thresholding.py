@@ -128,8 +128,8 @@ class ThresholdedClassifier(MultilabelBase):
             raise TypeError(f"estimator must be a multi-label classifier, not {show(self.estimator)}.")
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
-                f"estimator must have predict_proba, because decision rules need probabilities; "
-                f"{type(self.estimator).__name__} does not have it."
+                f"estimator must have predict_proba, which {type(self.estimator).__name__} does not have: decision "
+                "rules need probabilities."
             )
 
     def _make_learner(self, X: Any, n_threads: int) -> Learner:
