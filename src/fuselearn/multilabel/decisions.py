@@ -192,7 +192,7 @@ class CardinalityThreshold(LearnedThreshold):
     ----------
     noise_rate : float or "auto", default=0.0
         Fraction of the training labels that were flipped by chance; the threshold is then that for correct labels.
-        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.estimate_noise_rate`.
+        "auto" estimates it, see :func:`~fuselearn.multilabel.label_noise.estimate_noise_rate`.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class MicroF1Threshold(LearnedThreshold):
     ----------
     noise_rate : float or "auto", default=0.0
         Fraction of the training labels that were flipped by chance; the threshold is then that for correct labels.
-        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.estimate_noise_rate`.
+        "auto" estimates it, see :func:`~fuselearn.multilabel.label_noise.estimate_noise_rate`.
 
     Attributes
     ----------
@@ -346,7 +346,7 @@ class MacroF1Thresholds(LabelThresholds):
 
     With ``noise_rate="auto"`` and no flips found, some labels may still have been forgotten. The probability of a true
     label is then p / c, with the fraction c of the true labels that are given
-    (:func:`~fuselearn.multilabel.decisions.estimate_label_frequency`; 1 without evidence of forgotten labels), which
+    (:func:`~fuselearn.multilabel.label_noise.estimate_label_frequency`; 1 without evidence of forgotten labels), which
     replaces p in F1(k). t₀ is the threshold with which samples have 1 / c times as many labels as in training, or that
     with the best expected micro F1, whichever is lower.
 
@@ -358,7 +358,7 @@ class MacroF1Thresholds(LabelThresholds):
         The number c of positive samples at which a threshold is halfway between t₀ and t*; 0 means no shrinkage.
     noise_rate : float or "auto", default=0.0
         Fraction of the training labels that were flipped by chance; the thresholds are then those for correct labels.
-        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.estimate_noise_rate`.
+        "auto" estimates it, see :func:`~fuselearn.multilabel.label_noise.estimate_noise_rate`.
 
     Attributes
     ----------
@@ -578,7 +578,7 @@ class ExpectedF1(DecisionRule):
     noise_rate : float or "auto", default=0.0
         Fraction of the training labels that were flipped by chance; the probabilities are then corrected for it. Any
         but 0 is learned in ``fit``. "auto" estimates it, see
-        :func:`~fuselearn.multilabel.decisions.estimate_noise_rate`.
+        :func:`~fuselearn.multilabel.label_noise.estimate_noise_rate`.
 
     Attributes
     ----------
