@@ -33,10 +33,10 @@ def resample_labels(
     n_neighbors: int = 5,
     random_state: Any = None,
 ) -> tuple[Any, Any]:
-    """Resample training data such that their labels become less imbalanced.
+    """Resample training data to make its labels less imbalanced.
 
     ==========  =======================================================================================
-    ``method``  what it does
+    ``method``  effect
     ==========  =======================================================================================
     "ros"       clones random samples of each minority label in turn, until its imbalance ratio is at most the mean of
                 the original data (ML-ROS)
@@ -70,10 +70,10 @@ def resample_labels(
 
     Notes
     -----
-    Resample training data only: a clone of a test sample would make a model look better than it is. If labels are
-    nearly balanced, "smote" adds too many samples, and the data may become more imbalanced: compare
-    ``mean_imbalance_ratio`` of `describe_labels` before and after. Where all labels are equally frequent, none is a
-    minority label, and the data stay as they are.
+    Resample training data only: clones of test samples would bias test scores upward. If labels are nearly balanced,
+    "smote" adds too many samples, and the data may become more imbalanced: compare ``mean_imbalance_ratio`` of
+    `describe_labels` for the original and the resampled labels. If all labels are equally frequent, none is a minority
+    label, and the data are unchanged.
 
     References
     ----------
@@ -103,7 +103,7 @@ def resample_labels(
     if method == "smote":
         if sparse.issparse(X) or sparse.issparse(Y):
             raise TypeError(
-                "method='smote' needs dense X and Y: samples between two sparse ones are hardly sparse; use 'ros'."
+                "method='smote' needs dense X and Y, because interpolated samples are rarely sparse; use 'ros'."
             )
         values = check_array(X, dtype=np.float64, input_name="X")
         values, labels = _add_between(values, labels, minority, n_neighbors, rng)
@@ -132,7 +132,7 @@ def _clone_minority(
 def _delete_majority(
     labels: LabelTable, minority: Positions, mean: float, n_deleted: int, rng: np.random.Generator
 ) -> Positions:
-    """Return the indices of the samples that are left after some without minority labels are deleted."""
+    """Return the indices of the samples to keep, after deleting some without minority labels."""
     candidates = np.flatnonzero(~labels[:, minority].any(axis=1)) if len(minority) else np.arange(0)
     deleted = rng.choice(candidates, min(n_deleted, len(candidates)), replace=False)
     return np.setdiff1d(np.arange(len(labels)), deleted)
@@ -158,7 +158,7 @@ def _add_between(
 
 
 def _like(table: Any, values: npt.NDArray[Any]) -> Any:
-    """Return values as an array, or as a DataFrame with the columns of ``table``, if that is one."""
+    """Return values as an array, or as a DataFrame with the columns of ``table`` if ``table`` is a DataFrame."""
     frame = as_frame(table)
     if frame is None:
         return values
