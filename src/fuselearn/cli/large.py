@@ -29,7 +29,7 @@ from fuselearn.scale.sources import ParquetRows, Source, row_groups
 BYTES_PER_VALUE = 24
 # So many samples, from all over the file, decide how its columns are read.
 LOOKED_AT = 200_000
-# Trees that are not pruned get no leaves with less than this part of so many samples, unless --set says otherwise.
+# Trees without pruning get no leaves with a smaller fraction of the samples, unless --set says otherwise.
 SMALLEST_LEAF = 1 / 10_000
 METHODS = ("kfhe", "adaboost", "bagging", "forest")
 
@@ -154,6 +154,8 @@ def _enlarge_leaves(model: Any, n_samples: int) -> int | None:
     params = model.get_params()
     if params[name] not in (None, 1) or params.get("estimator__complexity") is not None:
         return None
-    size = max(1, round(SMALLEST_LEAF * n_samples))
+    size = round(SMALLEST_LEAF * n_samples)
+    if size <= model._base_estimator()._engine_settings().min_leaf:
+        return None
     model.set_params(**{name: size})
     return size

@@ -19,7 +19,6 @@ from fuselearn.base import reset_on_failure
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.member_training import (
-    AGAIN,
     Measured,
     MemberTraining,
     hold_out_member,
@@ -248,7 +247,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         )
         outputs = self._calibrated_outputs(X)
         # What was held out is the first fit; models fitted again are more certain.
-        first = np.array([not member.name.endswith(AGAIN) for member in self._members_])
+        first = np.array([not member.is_refit for member in self._members_])
         weights = self.estimator_weights_[first] / self.estimator_weights_[first].sum()
         probabilities = sharpen(np.tensordot(weights, outputs[first], axes=1), self._sharpness_)
         predicted = np.tensordot(self.estimator_weights_, outputs, axes=1).argmax(axis=1)
@@ -273,7 +272,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         }
         names = [report.name for report in self.members_]
         table = describe_members(names, columns, self.notes_, None)
-        n_again = sum(member.name.endswith(AGAIN) for member in self._members_)
+        n_again = sum(member.is_refit for member in self._members_)
         weight = float(self.estimator_weights_[-n_again:].sum()) if n_again else 0.0
         again = int(np.count_nonzero(self.sample_weights_ == 0.0)), n_again, weight
         labels = describe_labels(self.noise_rate_, self.noise_interval_, self.noise_matrix_, self.classes_, again)

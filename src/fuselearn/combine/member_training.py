@@ -25,9 +25,6 @@ from fuselearn.learners import bind, class_target
 from fuselearn.learners.learner import Indices, Scores, Weights
 from fuselearn.learners.table import has_missing
 
-# No name that a user gives a member has two underscores in a row.
-AGAIN = "__again"
-
 
 class MemberTraining:
     """Train members on all or on some samples: ensembles of this library on shared learners, others as clones.
@@ -110,7 +107,8 @@ class MemberTraining:
         else:
             member = weigh_samples(member, requested_weights(member.estimator), sample_weights)
             fitted = fit_member(member, self.data.X, self.data.target, np.flatnonzero(sample_weights))
-        return fitted._replace(name=fitted.name + AGAIN)
+        # No name that a user gives a member has two underscores in a row.
+        return fitted._replace(name=f"{member.name}__again", is_refit=True)
 
     def release(self) -> None:
         """Release what only training needs."""

@@ -355,8 +355,8 @@ class KFHEClassifier(EnsembleClassifier):
 
     Notes
     -----
-    ``KFHEClassifier(reset="training")`` is the authors' program; with
-    ``variant="paper"`` it is the algorithm printed in the paper. They differ as follows:
+    ``KFHEClassifier(reset="training")`` is the authors' program; with ``variant="paper"`` it is the algorithm printed
+    in the paper. They differ as follows:
 
     - The program trains the first classifier on all samples, the paper on a drawn sample.
     - The program draws again, up to 100 times, until the sample contains every class.

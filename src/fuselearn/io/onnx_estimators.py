@@ -131,15 +131,16 @@ def _(estimator: FusedClassifier, graph: Graph, matrix: str, *, exact: bool = Tr
 def _(estimator: FusedClassifier) -> Categories:
     """Return the categories in the members; features that no member uses count as numbers."""
     categories: Categories = [None] * getattr(estimator, "n_features_in_", 0)
-    for name, model, columns in estimator._members_:
+    for member in estimator._members_:
         try:
-            own = read_categories(model)
+            own = read_categories(member.model)
         except TypeError as error:
             raise TypeError(
-                f"FusedClassifier cannot be exported to ONNX because of its member {name!r}: {error} Remove it "
+                f"FusedClassifier cannot be exported to ONNX because of its member {member.name!r}: {error} Remove it "
                 f"from estimators; members can be SVMClassifier and ensembles of trees, as by default."
             ) from error
-        for feature, levels in zip(range(len(own)) if columns is None else columns, own, strict=True):
+        columns = range(len(own)) if member.columns is None else member.columns
+        for feature, levels in zip(columns, own, strict=True):
             categories[feature] = levels
     return categories
 
