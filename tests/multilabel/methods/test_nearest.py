@@ -157,5 +157,5 @@ def test_weights_count_in_the_votes_and_in_the_probabilities():
 
 def test_missing_values_get_a_sentence():
     frame = pd.DataFrame({"tempo": [1.0, np.nan]})
-    with pytest.raises(ValueError, match="Column 'tempo' has missing values, which nearest neighbors cannot take"):
+    with pytest.raises(ValueError, match="Column 'tempo' has missing values, which nearest neighbors do not support"):
         MLkNNClassifier().fit(frame, [[1], [0]])
