@@ -326,7 +326,7 @@ def test_frames_of_pandas_and_polars_with_categories(entry):
         assert finds_the_color(entry, entry.make().fit(cast, y), cast)
     unknown = pandas.assign(color=["pink", "red", "blue"] * 8)
     assert np.isfinite(answer(model, unknown)).all()
-    with pytest.raises((TypeError, ValueError), match=r"category|string"), pytest.warns(UserWarning, match="names"):
+    with pytest.raises((TypeError, ValueError), match=r"categor|string"), pytest.warns(UserWarning, match="names"):
         model.predict(np.zeros((1, len(columns))))
 
 

@@ -61,7 +61,8 @@ MISTAKES = {
     "missing values for an SVM": (
         lambda: SVMClassifier().fit(with_gap(X), y),
         "Input X contains NaN, which support vector machines do not support. Impute missing values, for example with "
-        "sklearn.impute.SimpleImputer in a pipeline, or use an estimator that supports them: SVMClassifier(impute=True)",
+        "sklearn.impute.SimpleImputer in a pipeline, or use an estimator that supports them: "
+        "SVMClassifier(impute=True)",
     ),
     "missing values for HOMER": (
         lambda: HOMERClassifier().fit(with_gap(X_LABELS), Y),

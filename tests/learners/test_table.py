@@ -120,7 +120,7 @@ def test_arrays_pass_through():
 def test_an_array_cannot_stand_for_categories():
     coder = TableCoder()
     coder.fit_transform(pd.DataFrame({"a": ["x", "y"]}))
-    with pytest.raises(TypeError, match="1 category column"):
+    with pytest.raises(TypeError, match="1 categorical column"):
         coder.transform(np.zeros((1, 1)))
 
 

@@ -218,7 +218,7 @@ class States(Protocol):
         ...
 
     def reset(self) -> None:
-        """Set the weights back to the initial ones."""
+        """Reset the weights to their initial values."""
         ...
 
     def update(self, h: Any, gain: float, weights_gain: float) -> None:
@@ -416,7 +416,7 @@ class ArrayStates:
         self.weighting = WEIGHTINGS.index(weighting)
 
     def train(self, seed: int) -> Any:
-        """Train a model on a sample drawn by the weights."""
+        """Train a model on samples drawn with the weights."""
         return self.train_on(self.w, seed)
 
     def measure(self, h: Any) -> Errors:
@@ -425,12 +425,12 @@ class ArrayStates:
         return self.measured.errors
 
     def out_of_bag_error(self) -> float:
-        """Count the votes of the model measured last, and return the weight of the wrong out-of-bag votes."""
+        """Add the votes of the last measured model, and return the weighted error of the out-of-bag votes."""
         assert self.judge is not None, "the reset rule needs out-of-bag votes"
         return self.judge(self.model, self.w)
 
     def reset(self) -> None:
-        """Set the weights back to the initial ones."""
+        """Reset the weights to their initial values."""
         self.w[:] = self.truth.shares
 
     def update(self, h: Any, gain: float, weights_gain: float) -> None:
