@@ -78,18 +78,25 @@ def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
     """
     known = truth != UNKNOWN
     given, frequencies = truth[known], np.ma.masked_array(truth, ~known).mean(axis=0)
-    n_positives = np.count_nonzero(given)
-    n_lowest = int(max(LOWEST_FRACTION, SAFE_FRACTION - n_positives / max(len(given), 1)) * len(given))
-    n_highest = max(MIN_ENTRIES, int(HIGHEST_FRACTION * n_positives))
+    n_lowest, n_highest = _count_lowest(given), max(MIN_ENTRIES, int(HIGHEST_FRACTION * np.count_nonzero(given)))
     if n_lowest < MIN_ENTRIES or n_lowest + n_highest > len(given):
         return 0.0
     order = np.argsort(scores[known], kind="stable")
     lowest, highest = order[:n_lowest], order[-n_highest:]
     low, high = float(given[lowest].mean()), float(1.0 - given[highest].mean())
     by_chance = float(1.0 - np.broadcast_to(frequencies, truth.shape)[known][highest].mean())
-    is_above = low - MIN_RATE > ABOVE_RATE * np.sqrt(MIN_RATE * (1.0 - MIN_RATE) / n_lowest)
     is_below = by_chance - high > BELOW_CHANCE * np.sqrt(high * (1.0 - high) / n_highest)
-    return min(low, high, MAX_RATE) if is_above and is_below else 0.0
+    return min(low, high, MAX_RATE) if _exceeds_mistakes(low, n_lowest) and is_below else 0.0
+
+
+def _count_lowest(given: PartialTable) -> int:
+    """Return how many of the lowest scores are those of labels that are hardly ever true."""
+    return int(max(LOWEST_FRACTION, SAFE_FRACTION - np.count_nonzero(given) / max(len(given), 1)) * len(given))
+
+
+def _exceeds_mistakes(low: float, n_lowest: int) -> bool:
+    """Whether the fraction of positives among the lowest scores is more than mistakes of the scores explain."""
+    return bool(low - MIN_RATE > ABOVE_RATE * np.sqrt(MIN_RATE * (1.0 - MIN_RATE) / n_lowest))
 
 
 def estimate_label_frequency(scores: Scores, truth: PartialTable) -> float:
@@ -102,7 +109,8 @@ def estimate_label_frequency(scores: Scores, truth: PartialTable) -> float:
 
     Labels that are hard to predict can look like forgotten ones. There is evidence of forgotten labels only if both
     this estimate and the fraction of positives among the highest scores of all labels (2 % of the number of positives,
-    at least 30) are below 0.8; the larger one is returned.
+    at least 30) are below 0.8; the larger one is returned. Flipped labels look the same there, but they also leave
+    positives among the lowest scores. If these are above 2 % by three standard errors, no label counts as forgotten.
 
     Parameters
     ----------
@@ -138,7 +146,10 @@ def estimate_label_frequency(scores: Scores, truth: PartialTable) -> float:
     ranked = np.take_along_axis(truth, np.argsort(-scores, axis=0, kind="stable"), axis=0)
     given = [ranked[ranked[:, label] != UNKNOWN, label][: n_top[label]].mean() for label in labels]
     known = truth != UNKNOWN
-    surest = np.argsort(-scores[known], kind="stable")[: max(MIN_ENTRIES, int(SUREST_FRACTION * n_positives))]
+    order = np.argsort(-scores[known], kind="stable")
+    surest, n_lowest = order[: max(MIN_ENTRIES, int(SUREST_FRACTION * n_positives))], _count_lowest(truth[known])
+    if n_lowest >= MIN_ENTRIES and _exceeds_mistakes(float(truth[known][order[-n_lowest:]].mean()), n_lowest):
+        return 1.0
     frequency = max(float(np.quantile(given, BEST_LABELS)), float(truth[known][surest].mean()))
     return max(frequency, MIN_FREQUENCY) if frequency < MAX_FREQUENCY else 1.0
 
