@@ -107,7 +107,7 @@ def test_what_a_cluster_does_not_do(client, given, message):
 
 
 def test_all_samples_need_whole_weights(client):
-    with pytest.raises(ValueError, match="weights must be integers here"):
+    with pytest.raises(ValueError, match="weights must be integers"):
         DaskEnsemble(clone(BAGS).set_params(bootstrap=False)).fit(divide(X), divide(Y), divide(np.full(60, 0.5)))
 
 
