@@ -120,7 +120,7 @@ MISTAKES = {
     ),
     "several labels for a fused classifier": (
         lambda: FusedClassifier().fit(X_LABELS, Y),
-        "FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.",
+        "FusedClassifier does not support multi-label y; use FusedMultilabelClassifier.",
     ),
     "classes for HOMER": (
         lambda: HOMERClassifier().fit(X, y),

@@ -146,7 +146,7 @@ def test_the_least_confidence_is_asked_for_in_a_terminal(monkeypatch):
         (["iris.csv", "-t", "sort", "-o", "a.csv"], "no column 'sort'"),
         (["iris.csv", "-t", "sepal length", "-o", "a.csv"], "measurements"),
         (["absent.csv", "-t", "kind", "-o", "a.csv"], "There is no file absent.csv"),
-        (["labels.csv", "-o", "a.csv"], "No label of y can be judged"),
+        (["labels.csv", "-o", "a.csv"], "No label of y can be audited"),
         (["one.csv", "-t", "kind", "-o", "a.csv"], "one class only"),
     ],
 )

@@ -263,7 +263,7 @@ def test_sets_that_cannot_be_written_get_a_sentence(table):
     assert "--sets needs a model that predicts sets, and KFHEClassifier does not" in said
     table.replace({"kind": {"setosa": "a|b"}}).to_csv("bars.csv", index=False)
     run("train", "bars.csv", "-t", "kind", "-o", "bars.fuse", "-j", 1, "--set", "n_estimators=2", "--holdout", "0")
-    assert "which the class 'a|b' contains" in run("predict", "bars.fuse", "bars.csv", "--sets", 0.9, code=2).output
+    assert "but the class 'a|b' contains it" in run("predict", "bars.fuse", "bars.csv", "--sets", 0.9, code=2).output
     assert (
         "a|b"
         in json.loads(run("predict", "bars.fuse", "bars.csv", "--sets", 0.9, "--json").stdout.splitlines()[0])["set"]

@@ -195,8 +195,8 @@ def test_a_member_without_probabilities_counts_with_its_votes(wine):
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        (Broken(), r"Members 'bad': left out, since it cannot be fitted \(out of order\)."),
-        (Unsure(), r"Members 'bad': left out, since it cannot be fitted \(its probabilities are not finite\)."),
+        (Broken(), r"Members 'bad': excluded, since it cannot be fitted \(out of order\)."),
+        (Unsure(), r"Members 'bad': excluded, since it cannot be fitted \(its probabilities are not finite\)."),
     ],
 )
 def test_a_member_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
@@ -204,7 +204,7 @@ def test_a_member_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
         fused = FusedClassifier([("bayes", GaussianNB()), ("bad", bad)], random_state=0).fit(*wine)
     assert [report.name for report in fused.members_] == ["bayes"]
     assert list(fused.notes_) == ["bad"]
-    assert "bad     left out, since it cannot be fitted" in fused.describe()
+    assert "bad     excluded, since it cannot be fitted" in fused.describe()
 
 
 def test_if_all_members_fail_so_does_the_fit(wine):

@@ -170,7 +170,8 @@ class DaskEnsemble(EnsembleInParts):
     Experimental: parameters, defaults and results may change in any minor release.
 
     The model does not depend on the partitions or on the number of workers. It equals the model that the estimator
-    itself fits to the same samples in memory.
+    itself fits to the same samples in memory. Do not use it for data that fit into the memory of one machine, where
+    the estimator itself is faster.
 
     .. versionadded:: 0.2
 
@@ -191,6 +192,10 @@ class DaskEnsemble(EnsembleInParts):
         The fitted ensemble, an ordinary estimator that predicts without a cluster and can be saved and exported.
     classes_, n_features_in_, feature_names_in_
         As those of ``estimator_``.
+
+    See Also
+    --------
+    DiskEnsemble : Training on one machine with a table larger than memory.
 
     Examples
     --------
@@ -291,6 +296,10 @@ class DiskEnsemble(EnsembleInParts):
         The fitted ensemble, an ordinary estimator that predicts without the files and can be saved and exported.
     classes_, n_features_in_, feature_names_in_
         As those of ``estimator_``.
+
+    See Also
+    --------
+    DaskEnsemble : Training on a cluster.
 
     Examples
     --------
