@@ -285,7 +285,8 @@ def read_quoted() -> dict[str, object]:
     ten = compare_labels(results[~is_other])
     by_dataset = results.groupby(["method", "dataset"])["macro F1"].mean().unstack()
     is_above = by_dataset.loc["fused, macro_f1"] > by_dataset.loc["KFHE-HOMER"]
-    homer = pd.read_csv(folder / "kfhe-homer.csv").groupby("method")["macro_f1"].mean()
+    homer = pd.read_csv(folder / "kfhe-homer.csv").pivot(index="method", columns="dataset", values="macro_f1")
+    homer["mean"], homer["rank"] = homer.mean(axis=1), homer.rank(ascending=False).mean(axis=1)
     runs = [read_run(page) for page in find_runs()]
     robust, kinds, labels = (quote_run(*run) for run in runs)
     demo = pd.read_csv(HERE / "figures" / "wrong_labels.csv")
@@ -302,7 +303,7 @@ def read_quoted() -> dict[str, object]:
         "ten_count": str(len(ten) - 1),
         "by_dataset": quote(by_dataset, 3),
         "above_kfhe_homer": f"{is_above.sum()} of the {len(is_above)}",
-        "homer": {method: f"{score:.3f}" for method, score in homer.items()},
+        "homer": quote(homer, 3),
         "study": say_study(StudyRun(pd.read_csv(folder / "multilabel-study-folds.csv"))),
         "demo": say_best(points, "Fused", "points", digits=3, lower_is_better=False),
         "robust": robust,
