@@ -1,5 +1,6 @@
 """README stays short, its code runs, and the site includes parts of it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,14 @@ def test_the_site_includes_parts_of_it(page, part):
         f"```{{include}} ../README.md\n:start-after: <!-- {part} -->\n:end-before: <!-- end of the {part} -->" in text
     )
     assert f"<!-- {part} -->" in README.partition(f"<!-- end of the {part} -->")[0]
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="needs the repository")
+@pytest.mark.parametrize(
+    "target",
+    ["wrong-labels.md", "comparison.md#scikit-learn", "install.md", "stability.md#citation", "changelog.md"],
+    ids=["what to use for wrong labels", "beside a random forest", "to install", "to cite", "what changed"],
+)
+def test_the_landing_page_links_what_strangers_look_for(target):
+    landing = (DOCS / "index.md").read_text("utf-8") + README.partition("<!-- end of the chooser -->")[0]
+    assert re.search(rf"\((docs/)?{re.escape(target)}\)", landing)
