@@ -216,7 +216,7 @@ def test_if_all_members_fail_so_does_the_fit(wine):
 
 def test_several_labels_are_referred_to_the_multilabel_package(wine):
     X, y = wine
-    with pytest.raises(ValueError, match=r"see fuselearn.multilabel"):
+    with pytest.raises(ValueError, match="use FusedMultilabelClassifier"):
         FusedClassifier().fit(X, np.eye(3, dtype=int)[y])
 
 
