@@ -264,6 +264,16 @@ def write_table(found: dict[str, dict[str, str]]) -> str:
     return write_markdown(["method", *MEASURES[:-1], "ranking precision", "p, macro F1"], lines)
 
 
+def write_costs(costs: pd.DataFrame, with_labels: bool) -> str:
+    """Return a table of time and memory of a fit, methods by sizes: with a number of labels, or without."""
+    size, seconds, memory = costs.columns[1:]
+    costs = costs[(costs[size].str.count("x") == 2) == with_labels]
+    cells = costs[seconds].map("{:g} s, ".format) + costs[memory].astype(str) + " MB"
+    table = costs.assign(cells=cells).pivot(index="method", columns=size, values="cells").fillna("–")
+    table = table.loc[costs["method"].unique(), costs[size].unique()]
+    return write_markdown(["", *table.columns], [[f"`{method}`", *row] for method, row in table.T.items()])
+
+
 def say_study(run: StudyRun) -> dict[str, str]:
     """Say by which measures the fused classifier has the best average rank, and what ranks it and the next one have."""
     first, said = 0, []
@@ -285,7 +295,9 @@ def read_quoted() -> dict[str, object]:
     ten = compare_labels(results[~is_other])
     by_dataset = results.groupby(["method", "dataset"])["macro F1"].mean().unstack()
     is_above = by_dataset.loc["fused, macro_f1"] > by_dataset.loc["KFHE-HOMER"]
-    homer = pd.read_csv(folder / "kfhe-homer.csv").groupby("method")["macro_f1"].mean()
+    homer = pd.read_csv(folder / "kfhe-homer.csv").pivot(index="method", columns="dataset", values="macro_f1")
+    homer["mean"], homer["rank"] = homer.mean(axis=1), homer.rank(ascending=False).mean(axis=1)
+    costs = pd.read_csv(folder / "cost.csv")
     runs = [read_run(page) for page in find_runs()]
     robust, kinds, labels = (quote_run(*run) for run in runs)
     demo = pd.read_csv(HERE / "figures" / "wrong_labels.csv")
@@ -302,7 +314,9 @@ def read_quoted() -> dict[str, object]:
         "ten_count": str(len(ten) - 1),
         "by_dataset": quote(by_dataset, 3),
         "above_kfhe_homer": f"{is_above.sum()} of the {len(is_above)}",
-        "homer": {method: f"{score:.3f}" for method, score in homer.items()},
+        "homer": quote(homer, 3),
+        "cost": write_costs(costs, with_labels=False),
+        "cost_labels": write_costs(costs, with_labels=True),
         "study": say_study(StudyRun(pd.read_csv(folder / "multilabel-study-folds.csv"))),
         "demo": say_best(points, "Fused", "points", digits=3, lower_is_better=False),
         "robust": robust,

@@ -196,7 +196,6 @@ def make_page(
     return pages.render_page(
         "robust.md",
         run=run,
-        suite=suite,
         guide={"multiclass": "robustness.md", "multilabel": "multilabel.md"}[task],
         experiment=NAMES[task],
         costs=next(iter(costs.values())),

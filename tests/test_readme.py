@@ -1,5 +1,6 @@
 """README stays short, its code runs, and the site includes parts of it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,25 @@ def test_the_site_includes_parts_of_it(page, part):
         f"```{{include}} ../README.md\n:start-after: <!-- {part} -->\n:end-before: <!-- end of the {part} -->" in text
     )
     assert f"<!-- {part} -->" in README.partition(f"<!-- end of the {part} -->")[0]
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="needs the repository")
+@pytest.mark.parametrize(
+    "target",
+    ["wrong-labels.md", "comparison.md#scikit-learn", "install.md", "stability.md#citation", "changelog.md"],
+    ids=["what to use for wrong labels", "beside a random forest", "to install", "to cite", "what changed"],
+)
+def test_the_landing_page_links_what_strangers_look_for(target):
+    landing = (DOCS / "index.md").read_text("utf-8") + README.partition("<!-- end of the chooser -->")[0]
+    assert re.search(rf"\((docs/)?{re.escape(target)}\)", landing)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="needs the repository")
+def test_its_speeds_are_those_of_the_page_on_performance():
+    page = (DOCS / "performance.md").read_text("utf-8")
+    shown = re.search(r"tree\s+is (\d+) times as fast.*?KFHE .*? (\d+)\s+times", README, re.DOTALL).groups()
+    measured = [
+        re.search(rf"^\| {claim}, .*?\| (\d+)x", page, re.MULTILINE)[1]
+        for claim in ("one unpruned tree", "KFHE fit, 100 members")
+    ]
+    assert list(shown) == measured
