@@ -2,7 +2,7 @@
 //
 // The other copies have no other instructions than the first one, wider ones, and no fused multiplication and addition:
 // their results are the same to the bit. They pay for loops that hardly wait for memory: SVMs (benchmarks/svm.py) are
-// 1.6 times as fast with 32 bytes, and 1.9 to 2.2 times with 64.
+// 1.6 times as fast with 32 bytes, and with 64 bytes 1.1 to 1.4 times as fast as that.
 
 #pragma once
 
