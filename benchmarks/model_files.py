@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from benchmarks.timing import pick, print_limit, seconds
-from fuselearn import CARTClassifier, KFHEClassifier, load, save, to_onnx
+from fuselearn import KFHEClassifier, load, save, to_onnx
 
 
 def main() -> None:
     X, y = make_classification(pick(20_000, 200), 20, n_informative=10, n_classes=3, random_state=0)
-    model = KFHEClassifier(CARTClassifier(complexity=None), n_estimators=pick(99, 3), random_state=0).fit(X, y)
+    model = KFHEClassifier(n_estimators=pick(99, 3), random_state=0).fit(X, y)
     trees = [estimator.tree_ for estimator in model.estimators_]
     print(f"  {len(trees)} trees, {np.mean([tree.n_leaves for tree in trees]):.0f} leaves on average")
     with tempfile.TemporaryDirectory() as folder:

@@ -10,9 +10,7 @@ from sklearn.datasets import load_iris, load_wine, make_classification
 
 from benchmarks.plain_kfhe import PlainKFHE
 from benchmarks.timing import pick, print_ratio, seconds
-from fuselearn import CARTClassifier, KFHEClassifier
-
-UNPRUNED = CARTClassifier(complexity=None)
+from fuselearn import KFHEClassifier
 
 
 def main() -> None:
@@ -25,10 +23,10 @@ def main() -> None:
         "glass-sized": glass_sized,
     }
     for name, (X, y) in datasets.items():
-        KFHEClassifier(UNPRUNED, reset="training", random_state=0).fit(X, y)
+        KFHEClassifier(reset="training", random_state=0).fit(X, y)
         ours, other = [], []
         for seed in range(pick(10, 1)):
-            fuse, plain = KFHEClassifier(UNPRUNED, reset="training", random_state=seed), PlainKFHE(random_state=seed)
+            fuse, plain = KFHEClassifier(reset="training", random_state=seed), PlainKFHE(random_state=seed)
             ours.append(seconds(lambda: fuse.fit(X, y)) / (fuse.n_iter_ + 1))  # noqa: B023
             other.append(seconds(lambda: plain.fit(X, y)) / len(plain.trees))  # noqa: B023
         print_ratio(f"KFHE fit, {name}, per component", min(ours), min(other), 35)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fuselearn import CARTClassifier, KFHEClassifier
+from fuselearn import KFHEClassifier
 from fuselearn.lab.figures import rank_against_noise, score_against_noise
 from fuselearn.lab.suites import derive_seed
 from reproduction import pages
@@ -178,7 +178,7 @@ def trace_datasets(names: Sequence[str]) -> pd.DataFrame:
     for name in names:
         data = suite.load(name)
         seed = derive_seed("trace", suite.seed, name, 0.0)
-        model = KFHEClassifier(CARTClassifier(complexity=None), reset="training", random_state=seed).fit(data.X, data.y)
+        model = KFHEClassifier(reset="training", random_state=seed).fit(data.X, data.y)
         trace = {}
         for column, (attribute, *_) in TRACES.items():
             values = getattr(model, attribute)

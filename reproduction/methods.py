@@ -93,10 +93,10 @@ ROBUST: Mapping[str, Method] = {
         FusedClassifier,
         "ten classifiers, weighed by held-out errors, and fitted again with less weight on doubtful labels",
     ),
-    "KFHE": Method(KFHEClassifier, "100 pruned trees fused by a Kalman filter, with the out-of-bag reset"),
-    "KFHE (unpruned)": Method(
-        lambda: KFHEClassifier(CARTClassifier(complexity=None)),
-        "100 unpruned trees fused by a Kalman filter, with the out-of-bag reset",
+    "KFHE": Method(KFHEClassifier, "100 unpruned trees fused by a Kalman filter, with the out-of-bag reset"),
+    "KFHE (pruned)": Method(
+        lambda: KFHEClassifier(CARTClassifier()),
+        "100 pruned trees fused by a Kalman filter, with the out-of-bag reset",
     ),
     "KFHE (trees in turn)": Method(
         lambda: KFHEClassifier(
@@ -105,8 +105,7 @@ ROBUST: Mapping[str, Method] = {
         "100 unpruned, pruned and random-feature trees in turn, fused by a Kalman filter, with the out-of-bag reset",
     ),
     "KFHE (program)": Method(
-        lambda: KFHEClassifier(CARTClassifier(complexity=None), reset="training"),
-        "100 unpruned trees fused as in the authors' program",
+        lambda: KFHEClassifier(reset="training"), "100 unpruned trees fused as in the authors' program"
     ),
     "Bagging": Method(BaggedClassifier, "the vote of 100 pruned trees on bootstrap samples"),
     "CART": Method(CARTClassifier, "one pruned tree"),

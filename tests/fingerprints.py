@@ -40,9 +40,8 @@ OTHERS = {
     "sklearn.naive_bayes": ("GaussianNB",),
     "sklearn.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
-LISTS = {  # of members, and a tree, by the names that expressions have for them
-    "UNPRUNED": "CARTClassifier(complexity=None)",
-    "MEMBERS": "[('kfhe', KFHEClassifier(UNPRUNED, 5, reset='training', random_state=0)), ('bayes', GaussianNB()),"
+LISTS = {  # of members, by the names that expressions have for them
+    "MEMBERS": "[('kfhe', KFHEClassifier(n_estimators=5, reset='training', random_state=0)), ('bayes', GaussianNB()),"
     " ('svm', SVMClassifier(kernel='linear', random_state=0)), ('forest', ForestClassifier(9, random_state=0))]",
     "REGRESSORS": "[('stump', CARTRegressor(max_depth=1)), ('tree', CARTRegressor(max_depth=4)),"
     " ('bag', BaggedRegressor(CARTRegressor(max_depth=3), n_estimators=3, random_state=0))]",
@@ -208,10 +207,10 @@ CASES = [
         CARTClassifier(complexity=None, min_samples_split=2, min_samples_leaf=1, max_depth=None)
         CARTClassifier(complexity=None, max_features='sqrt')
         CARTClassifier(complexity=None, splitter='random')
-        KFHEClassifier(UNPRUNED, reset='training')
+        KFHEClassifier(reset='training')
         KFHEClassifier()
         ForestClassifier()
-        DiskEnsemble(KFHEClassifier(UNPRUNED, n_estimators=3, sampling='poisson', reset='training', random_state=0))
+        DiskEnsemble(KFHEClassifier(n_estimators=3, sampling='poisson', reset='training', random_state=0))
         LogitBoostClassifier(n_estimators=50, max_depth=1, learning_rate=0.5)
         LogitBoostClassifier(n_estimators=3)
     """),
@@ -403,9 +402,6 @@ CASES = [
         IterativeStratifiedKFold(3, random_state=0)
         IterativeStratifiedKFold(4, shuffle=False)
         IterativeStratifiedKFold(2, n_repeats=2, random_state=0)
-        resample_labels(X, y, 'smote', random_state=0)[0]
-        resample_labels(X, y, 'ros', random_state=0)[0]
-        resample_labels(X, y, 'rus', random_state=0)[0]
     """),
     ("iris", """
         combine_scores(np.random.RandomState(0).dirichlet(np.ones(4), (5, 90)), 'median')

@@ -52,25 +52,27 @@ MISTAKES = {
     # tables
     "text in an array": (
         lambda: KFHE.fit(TEXT, y),
-        "X is an array that holds the text 'a'. Pass a DataFrame: its columns of",
+        "X is an array that contains the string 'a'. Pass a DataFrame instead: its string columns",
     ),
     "text for an SVM": (
         lambda: SVMClassifier().fit(TEXT, y),
-        "X is an array that holds the text 'a'. Pass a DataFrame",
+        "X is an array that contains the string 'a'. Pass a DataFrame",
     ),
     "missing values for an SVM": (
         lambda: SVMClassifier().fit(with_gap(X), y),
-        "Input X contains NaN, which support vector machines cannot take. Fill in missing values, for example by "
-        "sklearn.impute.SimpleImputer in a pipeline, or use what takes them: SVMClassifier(impute=True)",
+        "Input X contains NaN, which support vector machines do not support. Impute missing values, for example with "
+        "sklearn.impute.SimpleImputer in a pipeline, or use an estimator that supports them: "
+        "SVMClassifier(impute=True)",
     ),
     "missing values for HOMER": (
         lambda: HOMERClassifier().fit(with_gap(X_LABELS), Y),
-        "PCTForestClassifier or estimator=CARTClassifier() for labels.",
+        "PCTForestClassifier or estimator=CARTClassifier() for multi-label data.",
     ),
     "infinite values": (lambda: KFHE.fit(np.where(X > 7, np.inf, X), y), "Input X contains infinity"),
     "dates": (
         lambda: KFHE.fit(FRAME.assign(day=pd.date_range("2020", periods=50)), y),
-        "Column 'day' holds Datetime(time_unit='us', time_zone=None); turn dates and times into numbers or categories.",
+        "Column 'day' has the type Datetime(time_unit='us', time_zone=None); convert dates and times to numbers or "
+        "categories.",
     ),
     "a Series as X": (
         lambda: KFHE.fit(FRAME["sepal width"], y),
@@ -118,12 +120,12 @@ MISTAKES = {
     ),
     "several labels for a fused classifier": (
         lambda: FusedClassifier().fit(X_LABELS, Y),
-        "FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.",
+        "FusedClassifier does not support multi-label y; use FusedMultilabelClassifier.",
     ),
     "classes for HOMER": (
         lambda: HOMERClassifier().fit(X, y),
-        "y has 1 dimension(s); expected two, with one column per label. A single label must be one column, such as "
-        "y.reshape(-1, 1) or frame[['label']]. A column of classes or of a continuous target is for ordinary",
+        "y has 1 dimension(s); expected two, with one column per label. Pass a single label as one column, such as "
+        "y.reshape(-1, 1) or frame[['label']]. For a column of classes or a continuous target, use an ordinary",
     ),
     "lists of labels": (
         lambda: HOMERClassifier().fit(X_LABELS, [["sad", "calm"], ["calm"]] * 30),
@@ -211,8 +213,8 @@ MISTAKES = {
     ),
     "probabilities for decisions": (
         lambda: multilabel_scores(Y, 0.7 * Y),
-        "Y_pred must hold 0 and 1 only, but it has 0.7 at sample 0, label 1. Pass what predict returns, or "
-        "probabilities > 0.5; probabilities themselves are another argument.",
+        "Y_pred must hold 0 and 1 only, but it has 0.7 at sample 0, label 1. Pass the output of predict, or "
+        "probabilities > 0.5; pass probabilities as a separate argument.",
     ),
     "a split without labels": (
         lambda: iterative_train_test_split(X_LABELS),

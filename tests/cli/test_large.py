@@ -28,7 +28,7 @@ def table(tmp_path, monkeypatch):
     frame["customer"] = [f"c{i}" for i in range(600)]
     frame["since"] = pd.date_range("2020-01-01", periods=600).strftime("%d.%m.%Y")
     frame["kind"] = np.where(frame.index < 400, rng.choice(["x", "y"], 600), "z")
-    frame["churned"] = np.where(frame["a"] + (frame["kind"] == "x") > 0.5, "yes", "no")
+    frame["churned"] = np.where((frame["a"] + (frame["kind"] == "x") > 0.5) ^ (rng.random(600) < 0.1), "yes", "no")
     frame.to_parquet(tmp_path / "big.parquet", row_group_size=90)
     return frame
 

@@ -108,7 +108,7 @@ class TestAgainstPlainKFHE:
     def test_trees(self, noisy_wine, weighting, vote):
         X, y = noisy_wine
         model = KFHEClassifier(n_estimators=25, weighting=weighting, vote=vote, random_state=3).fit(X, y)
-        tree = CARTClassifier()
+        tree = CARTClassifier(complexity=None)
         estimate, weights, trace = plain_kfhe(
             lambda counts: tree.fit(X, y, sample_weight=counts).predict_proba(X),
             X, y, 25, 3, weighting=weighting, vote=vote,
@@ -127,7 +127,7 @@ class TestAgainstPlainKFHE:
         y = np.where(np.arange(len(y)) % 4 == 0, (y + 1) % 3, y)
         how = {"weighting": weighting, "vote": "class", "reset": reset, "variant": variant}
         model = KFHEClassifier(n_estimators=30, random_state=3, **how).fit(X, y)
-        tree = CARTClassifier()
+        tree = CARTClassifier(complexity=None)
         fit = lambda counts: tree.fit(X, y, sample_weight=counts).predict_proba(X)  # noqa: E731
         estimate, weights, trace = plain_kfhe(fit, X, y, 30, 3, **how)
         assert_follows(model, X, estimate, weights, trace)
@@ -140,7 +140,7 @@ class TestAgainstPlainKFHE:
         sample_weight[::10] = 0
         model = KFHEClassifier(n_estimators=10, weighting=weighting, random_state=3)
         model.fit(X, y, sample_weight=sample_weight)
-        tree = CARTClassifier()
+        tree = CARTClassifier(complexity=None)
         h0 = tree.fit(X, y, sample_weight=sample_weight).predict_proba(X)
         estimate, weights, trace = plain_kfhe(
             lambda counts: tree.fit(X, y, sample_weight=counts).predict_proba(X),
@@ -210,11 +210,11 @@ class TestIdentities:
         assert model.sample_weights_.sum() == pytest.approx(1.0)
         assert (model.sample_weights_ > 0).all()
 
-    def test_the_default_tree_is_pruned(self, model, noisy_wine):
+    def test_the_default_tree_is_not_pruned(self, model, noisy_wine):
         X, y = noisy_wine
-        first, pruned = model.estimators_[0], CARTClassifier().fit(X, y)
-        assert pruned.get_n_leaves() < CARTClassifier(complexity=None).fit(X, y).get_n_leaves()
-        np.testing.assert_array_equal(first.predict_proba(X), pruned.predict_proba(X))
+        first, unpruned = model.estimators_[0], CARTClassifier(complexity=None).fit(X, y)
+        assert unpruned.get_n_leaves() > CARTClassifier().fit(X, y).get_n_leaves()
+        np.testing.assert_array_equal(first.predict_proba(X), unpruned.predict_proba(X))
 
 
 class TestEarlyStop:

@@ -21,13 +21,13 @@ from fuselearn.learners.learner import Scores, Weights
 
 
 class KnownValues(RegressorMixin, BaseEstimator):
-    """A fitted regressor whose predictions are known, so that scorers can ask it about their samples."""
+    """A fitted regressor with given predictions, as input for scorers."""
 
     def __init__(self, predictions: npt.NDArray[Any]) -> None:
         self.predictions = predictions
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return True: there is nothing to fit."""
+        """Return True, as no fit is needed."""
         return True
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -98,7 +98,7 @@ class Classes:
         known = np.asarray(getattr(model, "classes_", self.values))
         if scores.shape[1] != len(known):
             raise ValueError(
-                f"{type(model).__name__} gives {scores.shape[1]} scores per sample for its {len(known)} classes."
+                f"{type(model).__name__} returns {scores.shape[1]} scores per sample for its {len(known)} classes."
             )
         aligned = np.zeros((len(scores), len(self.values)))
         aligned[:, self.encode(known)] = scores

@@ -115,7 +115,7 @@ def exhaustive_code(n_classes: int) -> CodeBook:
     """Return the code book with every split of the classes into two groups."""
     if not 2 <= n_classes <= MOST_EXHAUSTIVE_CLASSES:
         raise ValueError(
-            f"An exhaustive code is for 2 to {MOST_EXHAUSTIVE_CLASSES} classes; "
+            f"An exhaustive code supports 2 to {MOST_EXHAUSTIVE_CLASSES} classes; "
             f"{n_classes} classes would need 2^{n_classes - 1} - 1 bits."
         )
     splits = _bits(np.arange(count_splits(n_classes)), n_classes - 1).T[::-1]

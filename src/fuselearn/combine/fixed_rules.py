@@ -25,7 +25,7 @@ AVERAGES = ("mean", "median", "trimmed")
 def _has_counts(self: FixedRuleClassifier) -> bool:
     if self.rule == "borda":
         return True
-    raise AttributeError(f"decision_function gives Borda counts; rule={show(self.rule)} has none.")
+    raise AttributeError(f"decision_function is only available with rule='borda', not {show(self.rule)}.")
 
 
 class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):

@@ -35,11 +35,12 @@ class Member(NamedTuple):
 
 
 class FittedMember(NamedTuple):
-    """A fitted model, its name, and the indices of the columns that it sees; None means all."""
+    """A fitted model, its name, the indices of the columns that it sees (None means all), and whether it is a refit."""
 
     name: str
     model: Any
     columns: Columns
+    is_refit: bool = False
 
 
 def read_members(estimators: Any, reserved: set[str]) -> list[Member]:

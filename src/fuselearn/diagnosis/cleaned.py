@@ -38,6 +38,10 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     helps most for classifiers that memorize wrong labels, such as boosting. If all labels are correct, accuracy
     decreases slightly, since some suspects are only hard to classify.
 
+    When to use: to train a classifier of your choice on noisy labels. When not to use: with
+    :class:`~fuselearn.FusedClassifier` as the classifier, which corrects for wrong labels itself and trains fewer
+    models.
+
     .. versionadded:: 0.2
 
     Parameters

@@ -285,16 +285,16 @@ def correct_labels(
 
 
 def warn_of_unjudged(is_judged: Flags, labels: npt.NDArray[Any]) -> None:
-    """Warn of samples that could not be judged, and refuse data of which none could."""
+    """Warn about samples that cannot be audited, and raise an error if none can be."""
     if not is_judged.any():
         raise ValueError(
-            "cv must not put all samples of a class into one test set: models trained without it cannot judge them."
+            "cv must not put all samples of a class into one test set: models cannot predict a class without it."
         )
     if not is_judged.all():
         names = ", ".join(map(repr, np.unique(labels[~is_judged]).tolist()))
         warnings.warn(
-            f"{np.count_nonzero(~is_judged)} of {len(labels)} samples cannot be judged, since models trained without "
-            f"them do not know their class: {names}.",
+            f"{np.count_nonzero(~is_judged)} of {len(labels)} samples cannot be audited, since models trained without "
+            f"them have no samples of their class: {names}.",
             stacklevel=3,
         )
 

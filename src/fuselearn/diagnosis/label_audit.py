@@ -109,7 +109,7 @@ class LabelAudit:
             In the order of the data.
         """
         if check_number("confidence", confidence, 0) > 1:
-            raise ValueError(f"confidence is a probability, at most 1, not {confidence:g}.")
+            raise ValueError(f"confidence must be at most 1, not {confidence:g}.")
         is_corrected = self.rows["suspect"] & (self.rows["confidence"] >= confidence)
         labels = self.rows["given"].mask(is_corrected, self.rows["suggested"]).iloc[np.argsort(self.order)]
         if "label" not in self.rows:
@@ -180,8 +180,8 @@ def audit_labels(
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_labels)
-        One label per sample, or an indicator matrix. The only sample of a class cannot be judged, which raises a
-        warning; nor can a label of an indicator matrix that fewer than two samples have, or lack.
+        One label per sample, or an indicator matrix. The only sample of a class cannot be audited, which raises a
+        warning, and neither can a label of an indicator matrix with fewer than two positive or negative samples.
     estimator : classifier or None, default=None
         Any classifier with ``predict_proba``. None means a :class:`~fuselearn.FusedClassifier` of a random forest,
         extremely randomized trees and, for up to 5,000 samples without missing values, a support vector machine: the
@@ -282,7 +282,7 @@ def _audit_labels(
     labels = np.arange(Y.shape[1]) if names is None else names
     held_out = hold_out_labels(X, Y, estimator, folding, rng, read_probabilities(probabilities, Y.shape))
     if not held_out.is_judged.any():
-        raise ValueError("No label of y can be judged: fewer than two samples have it, or lack it.")
+        raise ValueError("No label of y can be audited: each has fewer than two positive or negative samples.")
     n_samples, n_labels = Y.shape
     given, each = Y.T.ravel().astype(np.int32), held_out.as_classes()
     skill, is_predictable = np.zeros(n_labels), np.zeros(n_labels, dtype=bool)

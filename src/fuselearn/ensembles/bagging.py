@@ -117,7 +117,7 @@ def plan_bags(
         rate = n_draws / (n_used if weights is None else exact_sum(weights))
     plan = BagPlan(shape[0], weights, n_draws, bootstrap, bootstrap or n_draws < n_used, n_all, n_features, rate)
     if leave_out and not plan.leaves_out:
-        raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
+        raise ValueError("oob_score needs out-of-bag samples: set bootstrap=True or max_samples below 1.")
     return plan
 
 

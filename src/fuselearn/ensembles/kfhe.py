@@ -273,10 +273,13 @@ class KFHEClassifier(EnsembleClassifier):
         gain            K = P / (P + R)
         estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
 
-    The sample for h_t is drawn with sample weights w. A second Kalman filter estimates them in the same way, from
-    measurements that give misclassified samples larger weights. The weights w start as ``sample_weight``, which also
-    weights the errors. Training stops early when K is 0, since the estimate no longer changes. The estimate is linear
-    in the classifiers, so the trained ensemble is their sum weighted by ``estimator_weights_``.
+    The training samples of h_t are drawn with sample weights w. A second Kalman filter estimates them in the same way,
+    from measurements that give misclassified samples larger weights. The weights w start as ``sample_weight``, which
+    also weights the errors. Training stops early when K is 0, since the estimate no longer changes. The estimate is
+    linear in the classifiers, so the trained ensemble is their sum weighted by ``estimator_weights_``.
+
+    When to use: for fast training and prediction with mostly correct labels, as a baseline of the papers, or as a
+    single ensemble to export. When not to use: if many labels may be wrong, use :class:`~fuselearn.FusedClassifier`.
 
     Parameters
     ----------
@@ -355,8 +358,8 @@ class KFHEClassifier(EnsembleClassifier):
 
     Notes
     -----
-    ``KFHEClassifier(reset="training")`` is the authors' program; with
-    ``variant="paper"`` it is the algorithm printed in the paper. They differ as follows:
+    ``KFHEClassifier(reset="training")`` is the authors' program; with ``variant="paper"`` it is the algorithm printed
+    in the paper. They differ as follows:
 
     - The program trains the first classifier on all samples, the paper on a drawn sample.
     - The program draws again, up to 100 times, until the sample contains every class.

@@ -28,8 +28,10 @@ from fuselearn.io.onnx_models import SumExporter, add_label_scores, add_log_odds
 from fuselearn.learners import LabelTrees, TreeModel
 from fuselearn.multilabel import decisions as rules
 from fuselearn.multilabel.base import MultilabelBase
-from fuselearn.multilabel.decisions import LEAST_PROBABILITY as SET_BOUND
-from fuselearn.multilabel.decisions import LabelThresholds, LearnedThreshold
+from fuselearn.multilabel.decisions.base import FixedThreshold
+from fuselearn.multilabel.decisions.rules import make_decision_rule
+from fuselearn.multilabel.decisions.sets import LEAST_PROBABILITY as SET_BOUND
+from fuselearn.multilabel.decisions.thresholds import LabelThresholds, LearnedThreshold
 from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
 from fuselearn.multilabel.methods.set_mixture import FOREST_FRACTION, SetMixture
 
@@ -129,15 +131,16 @@ def _(estimator: FusedClassifier, graph: Graph, matrix: str, *, exact: bool = Tr
 def _(estimator: FusedClassifier) -> Categories:
     """Return the categories in the members; features that no member uses count as numbers."""
     categories: Categories = [None] * getattr(estimator, "n_features_in_", 0)
-    for name, model, columns in estimator._members_:
+    for member in estimator._members_:
         try:
-            own = read_categories(model)
+            own = read_categories(member.model)
         except TypeError as error:
             raise TypeError(
-                f"FusedClassifier cannot be exported to ONNX because of its member {name!r}: {error} Remove it "
+                f"FusedClassifier cannot be exported to ONNX because of its member {member.name!r}: {error} Remove it "
                 f"from estimators; members can be SVMClassifier and ensembles of trees, as by default."
             ) from error
-        for feature, levels in zip(range(len(own)) if columns is None else columns, own, strict=True):
+        columns = range(len(own)) if member.columns is None else member.columns
+        for feature, levels in zip(columns, own, strict=True):
             categories[feature] = levels
     return categories
 
@@ -201,7 +204,7 @@ def add_rule(rule: Any, graph: Graph, estimator: MultilabelBase, scores: str) ->
 
 
 @add_rule.register
-def _(rule: rules.FixedThreshold, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
+def _(rule: FixedThreshold, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
     return graph.add("Greater", scores, float(rule.threshold))
 
 
@@ -217,7 +220,7 @@ def _(rule: LabelThresholds, graph: Graph, estimator: MultilabelBase, scores: st
 
 @add_rule.register
 def _(rule: rules.AtLeastOne, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
-    other = rule.rule_ if rule.needs_scores else rules.make_decision_rule(rule.rule)
+    other = rule.rule_ if rule.needs_scores else make_decision_rule(rule.rule)
     decided = add_rule(other, graph, estimator, scores)
     counts = graph.add("Cast", decided, to=TensorProto.INT64)
     has_none = graph.add("Equal", graph.add("ReduceSum", counts, np.array([1]), keepdims=1), 0)
@@ -232,7 +235,7 @@ def _(rule: rules.KnownSets, graph: Graph, estimator: MultilabelBase, scores: st
 
 
 def add_mixture(rule: SetMixture, graph: Graph, matrix: str, scores: str) -> str:
-    """Add the rule that also asks forests whose classes are label sets."""
+    """Add the rule that also uses forests whose classes are label sets."""
     add, q = graph.add, rule.frequencies_
     of_label, of_forests, of_frequency = rule.coef_.tolist()
     known = add("Div", add("Add", *(add_scores(forest, graph, matrix) for forest in rule.forests_)), 2.0)
@@ -243,5 +246,5 @@ def add_mixture(rule: SetMixture, graph: Graph, matrix: str, scores: str) -> str
 
 
 def add_set_odds(rule: Any, graph: Graph, scores: str) -> str:
-    """Add the sum of the log-odds of each set's labels."""
+    """Add the sum of log-odds over the labels of each set."""
     return graph.add("MatMul", add_log_odds(graph, scores, SET_BOUND), rule.sets_.T.astype(np.float64))

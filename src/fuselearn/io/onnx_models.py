@@ -36,7 +36,7 @@ from fuselearn.learners.clones import MultilabelClone
 from fuselearn.learners.forests import tree_values
 from fuselearn.learners.svm import ClassMachines, LabelMachines
 from fuselearn.multilabel.base import MultilabelBase
-from fuselearn.multilabel.decisions import OwnDecision
+from fuselearn.multilabel.decisions.base import OwnDecision
 from fuselearn.multilabel.ensemble import OnSomeFeatures
 from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
 from fuselearn.multilabel.methods.chain import Chain

@@ -27,6 +27,7 @@ from fuselearn.datasets.arff import read_mulan_labels
 from fuselearn.datasets.files import TextFormat, read_whole
 from fuselearn.datasets.noise import KINDS, LABEL_KINDS
 from fuselearn.datasets.tables import Labels, is_label_file, split_table
+from fuselearn.fusion.held_out import stratified_sample
 
 __all__ = ["DEMO", "LOSSES", "SCORES", "Suite", "Table", "derive_seed", "find_tables", "table_suite"]
 
@@ -285,11 +286,8 @@ class Suite:
 
 def _stratified_part(data: Dataset, n_samples: int, seed: int) -> Dataset:
     """Draw a stratified random subset; multi-label samples are drawn without stratification."""
-    shuffled = np.random.default_rng(seed).permutation(len(data.X))
-    if data.task == "multiclass":
-        shuffled = shuffled[np.argsort(np.asarray(data.y, dtype=str)[shuffled], kind="stable")]
-    steps = ((np.arange(n_samples) + 0.5) * len(shuffled) / n_samples).astype(np.intp)
-    chosen = np.sort(shuffled[steps])
+    classes = np.asarray(data.y, dtype=str) if data.task == "multiclass" else np.zeros(len(data.X))
+    chosen = stratified_sample(classes, n_samples, np.random.default_rng(seed))
     return dataclasses.replace(
         data, X=data.X.iloc[chosen].reset_index(drop=True), y=data.y.iloc[chosen].reset_index(drop=True)
     )

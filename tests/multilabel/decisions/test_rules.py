@@ -8,13 +8,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score
 
 from fuselearn.multilabel.decisions import (
-    RULES,
     AtLeastOne,
     CardinalityThreshold,
     DecisionRule,
     PerLabelThresholds,
-    make_decision_rule,
 )
+from fuselearn.multilabel.decisions.rules import RULES, make_decision_rule
 
 LEARNED = ("cardinality", "per_label", "macro_f1", "micro_f1", "known_sets")
 

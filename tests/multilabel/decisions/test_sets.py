@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fuselearn.multilabel import decisions
-from fuselearn.multilabel.decisions import ExpectedF1, KnownSets
+from fuselearn.multilabel.decisions import ExpectedF1, KnownSets, sets
 
 probabilities = st.sampled_from([0.0, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]) | st.floats(0, 1)
 
@@ -43,7 +42,7 @@ class TestKnownSets:
         rule = KnownSets().fit(scores, Y)
         accuracy = {
             setting: (self.choose(scores, Y, *setting) == Y).all(axis=1).mean()
-            for setting in product(decisions.SHIFTS, decisions.PRIORS)
+            for setting in product(sets.SHIFTS, sets.PRIORS)
         }
         assert accuracy[rule.shift_, rule.prior_] == max(accuracy.values())
         new, truth = draw_sets(seed=1)
@@ -60,7 +59,7 @@ class TestKnownSets:
     def test_parts_do_not_matter(self, monkeypatch):
         scores, Y = draw_sets()
         whole = KnownSets().fit(scores, Y)
-        monkeypatch.setattr(decisions, "N_CELLS", 12)
+        monkeypatch.setattr(sets, "N_CELLS", 12)
         parts = KnownSets().fit(scores, Y)
         assert (parts.shift_, parts.prior_) == (whole.shift_, whole.prior_)
         np.testing.assert_array_equal(parts(scores), whole(scores))

@@ -23,10 +23,10 @@ from fuselearn.multilabel import (
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     ExpectedF1,
-    FixedThreshold,
     MacroF1Thresholds,
     MicroF1Threshold,
 )
+from fuselearn.multilabel.decisions.base import FixedThreshold
 from fuselearn.multilabel.methods import fused
 from fuselearn.multilabel.methods.log_odds import fit_log_odds
 from fuselearn.multilabel.methods.set_mixture import SetMixture
@@ -294,7 +294,7 @@ class TestMembers:
         ({"estimators": []}, r"estimators must be a list of \(name, classifier\), not \[\]"),
         ({"estimators": {"a": PCTForestClassifier()}}, "estimators must be a list of"),
         ({"estimators": [PCTForestClassifier()]}, "but one is PCTForestClassifier"),
-        ({"estimators": 2 * [("a", PCTForestClassifier())]}, "different names, but two are 'a'"),
+        ({"estimators": 2 * [("a", PCTForestClassifier())]}, "different names, but two are named 'a'"),
         ({"estimators": [("a", "forest")]}, r"estimators\['a'\] must be a classifier with predict_proba, not 'forest'"),
     ],
 )
