@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fuselearn import _core
 
 # Bytes of products that are computed at once, and the side of a square tile that fits into the cache.
-BLOCK_BYTES = 2**26
+BLOCK_BYTES = 2**23
 TILE = 128
 
 Floats = npt.NDArray[np.float64]

@@ -20,8 +20,8 @@ from fuselearn.fusion import Problem, Trained
 from fuselearn.learners.learner import Counts
 from fuselearn.multilabel.base import check_settings
 from fuselearn.multilabel.ensemble import OUTPUTS, MultilabelEnsemble, train_members
+from fuselearn.multilabel.methods.hierarchy import CLUSTERINGS
 from fuselearn.multilabel.methods.homer import (
-    CLUSTERINGS,
     HOMERClassifier,
     HOMERModel,
     HOMERSettings,
