@@ -1,8 +1,8 @@
-"""What a fused classifier needs of its members: learners that they share, calibration, errors and weights.
+"""Members of a fused classifier: shared learners, calibration, errors and weights.
 
-A member's scores are calibrated first, by one number: probabilities p become p^a, scaled to a sum of one, with the
-exponent a for which the squared error on held-out samples is smallest. The order of the classes stays. Then the members
-are compared by that error, the variance R_k of a measurement in the terms of a Kalman filter.
+The probabilities p of a member are calibrated by a power p^a, normalized to a sum of one, with the exponent a that
+minimizes the squared error on held-out samples. This does not change the ranking of the classes. Members are weighted
+by this error, which is the variance R_k of a measurement in terms of a Kalman filter.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy.typing as npt
 from fuselearn.learners import Learner
 from fuselearn.learners.learner import Scores, Weights
 
-# SVMs take time and memory in proportion to the square of the samples they are trained on.
+# The time and memory of SVMs are quadratic in the number of samples.
 MOST_SVM_SAMPLES = 5_000
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
 LEAST_PROBABILITY = 1e-3
-# Few samples must not turn luck into certainty: larger exponents are not tried, and log(b) costs half a sample's error.
+# Against overfitting on few samples: exponents are bounded, and log(b) has the penalty of half the error of a sample.
 SHARPNESS = np.geomspace(1.0, 3.0, 12)
 COST_OF_SHARPNESS = 0.5
 MOST_NOISE = 0.9
@@ -30,7 +30,7 @@ ClassIndices = npt.NDArray[np.integer]
 
 
 class SharedLearners(Learner):
-    """Learners of one table, one for each way in which the members of an ensemble bind it.
+    """Learners of one table for the members of an ensemble; members that prepare it in the same way share a learner.
 
     Examples
     --------
@@ -56,9 +56,9 @@ class SharedLearners(Learner):
         base : estimator or None
             The base estimator of the member, if it has one.
         make : callable
-            Binds the table, if no other member has done it.
+            Makes a learner, if no other member has made a suitable one.
         way : hashable, optional
-            What else must be equal, for members to share a learner.
+            A key that members must have in common to share a learner.
         """
         for other, learner in self.known:
             if way == other and (base is None or learner.fits(base)):
@@ -67,27 +67,27 @@ class SharedLearners(Learner):
         return self.known[-1][1]
 
     def release(self) -> None:
-        """Release what only training needs."""
+        """Release data that are only needed for training."""
         for _, learner in self.known:
             learner.release()
 
 
 class MemberReport(NamedTuple):
-    """What was measured about a member.
+    """Held-out results of a member.
 
     Attributes
     ----------
     name : str
     weight : float
-        Its weight in the fused probabilities; 0 if it does not count.
+        Weight in the fused probabilities; 0 for an excluded member.
     error : float
         Mean squared error of its calibrated probabilities on held-out samples.
     accuracy : float
-        Fraction of the held-out samples whose label it predicts.
+        Accuracy on held-out samples.
     exponent : float
         Exponent of the calibration; above 1 the probabilities were underconfident, below 1 overconfident.
     seconds : float
-        Time of its fits to parts of the samples.
+        Time of its fits to the folds.
     """
 
     name: str
@@ -99,7 +99,7 @@ class MemberReport(NamedTuple):
 
 
 def note_preparations(imputed: bool, n_used: int = 0, n_samples: int = 0) -> str:
-    """Return what was done to fit a member; nothing is the empty text.
+    """Describe the preprocessing for a member; return an empty string if there was none.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def note_preparations(imputed: bool, n_used: int = 0, n_samples: int = 0) -> str
 
 
 def warn_of(notes: Mapping[str, str]) -> None:
-    """Warn of what was done to fit members, once for those with the same note."""
+    """Warn about the preprocessing for members, once for members with the same note."""
     for note in dict.fromkeys(notes.values()):
         names = ", ".join(repr(name) for name, own in notes.items() if own == note)
         warnings.warn(f"Members {names}: {note}.", UserWarning, stacklevel=5)
@@ -130,11 +130,11 @@ def describe_members(
     Parameters
     ----------
     names : sequence of str
-        The members that were measured.
+        The members with held-out results.
     columns : dict of str to (values, format)
-        What was measured about them.
+        The columns of the table.
     notes : dict of str to str
-        Also of members that were left out.
+        Notes on members, including excluded ones.
     noise_rate : float or None
 
     Examples
@@ -164,13 +164,13 @@ def squared_error(probabilities: Scores, target: ClassIndices, weights: npt.NDAr
     >>> squared_error(np.array([[0.8, 0.2], [0.5, 0.5]]), np.array([0, 1]), None)
     0.29
     """
-    # scikit-learn's brier_score_loss checks its input for 1.6 ms; a fused classifier needs it 40 times per member.
+    # scikit-learn's brier_score_loss spends 1.6 ms on validation, and a fused classifier calls it 40 times per member.
     truth = np.eye(probabilities.shape[1])[target]
     return float(np.average(((probabilities - truth) ** 2).sum(axis=1), weights=weights))
 
 
 def sharpen(probabilities: Scores, exponent: float) -> Scores:
-    """Raise probabilities to a power and scale each sample's to a sum of one.
+    """Raise probabilities to a power and normalize those of each sample to a sum of one.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def sharpen(probabilities: Scores, exponent: float) -> Scores:
 
 
 def best_exponent(probabilities: Scores, target: ClassIndices, weights: Weights | None) -> float:
-    """Return the exponent with the smallest squared error, the first of equal ones."""
+    """Return the exponent with the smallest squared error; ties go to the first one."""
     errors = [squared_error(sharpen(probabilities, exponent), target, weights) for exponent in EXPONENTS]
     return float(EXPONENTS[int(np.argmin(errors))])
 
@@ -192,15 +192,14 @@ def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights
     """Distinguish wrong labels from samples that are hard to classify.
 
     Probabilities p that were calibrated to noisy labels are underconfident about the correct classes. If a fraction e
-    of the labels is drawn at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the correct
-    classes: even where q is certain, a fraction of the labels differs, which no power of p can express. With q in
-    proportion to p^b, b and e are those with the smallest squared error plus log(b) / (2 n_samples); for each b, e is a
-    least-squares estimate.
+    of the labels is replaced at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the
+    correct classes. This has a maximum below 1, which no power of p has. With q proportional to p^b, b and e minimize
+    the squared error plus log(b) / (2 n_samples); for each b, e is a least-squares estimate.
 
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        Of held-out samples.
+        Held-out probabilities.
     target : int array of shape (n_samples,)
         Noisy classes.
     weights : array of shape (n_samples,) or None
@@ -214,7 +213,7 @@ def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights
 
     Examples
     --------
-    Underconfident probabilities, and labels of which every fifth is wrong:
+    Underconfident probabilities; every fifth label is wrong:
 
     >>> rng = np.random.default_rng(0)
     >>> correct = rng.dirichlet([0.5, 0.5], 5_000)
@@ -226,31 +225,30 @@ def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights
     """
     n_classes = probabilities.shape[1]
     truth = np.eye(n_classes)[target]
-    shares = np.ones(len(target)) if weights is None else weights
+    weights = np.ones(len(target)) if weights is None else weights
     best = (np.inf, 1.0, 0.0)
     for exponent in SHARPNESS:
         q = sharpen(probabilities, exponent)
         even = 1.0 / n_classes - q
-        evenness = float(shares @ (even**2).sum(axis=1))
-        noise = float(shares @ ((truth - q) * even).sum(axis=1)) / evenness if evenness > 0 else 0.0
+        evenness = float(weights @ (even**2).sum(axis=1))
+        noise = float(weights @ ((truth - q) * even).sum(axis=1)) / evenness if evenness > 0 else 0.0
         noise = min(max(noise, 0.0), MOST_NOISE)
         error = squared_error(q + noise * even, target, weights)
-        cost = COST_OF_SHARPNESS * np.log(exponent) / shares.sum()
+        cost = COST_OF_SHARPNESS * np.log(exponent) / weights.sum()
         best = min(best, (error + cost, float(exponent), noise))
     return best[1], best[2] * (n_classes - 1) / n_classes
 
 
 def weigh_members(errors: npt.NDArray[np.float64], tolerance: float, least: float) -> npt.NDArray[np.float64]:
-    """Weigh members by their errors, as fractions of one; those below ``least`` get nothing.
+    """Return weights of members from their errors, with a sum of one; weights below ``least`` are set to 0.
 
     Examples
     --------
-    An error larger by the tolerance costs a factor of e:
+    If an error is larger by the tolerance, the weight is smaller by a factor of e:
 
     >>> weigh_members(np.array([0.20, 0.21, 0.40]), 0.01, 0.01).round(2)
     array([0.73, 0.27, 0.  ])
     """
-    weights = np.exp((errors.min() - errors) / tolerance)
+    weights: npt.NDArray[np.float64] = np.exp((errors.min() - errors) / tolerance)
     weights[weights < least * weights.sum()] = 0.0
-    shares: npt.NDArray[np.float64] = weights / weights.sum()
-    return shares
+    return weights / weights.sum()

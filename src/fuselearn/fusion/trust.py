@@ -1,7 +1,7 @@
-"""Which labels a second fit relies on: confident learning, from held-out probabilities and the given labels.
+"""Confident learning: estimate label noise from held-out probabilities, and weights of samples for a second fit.
 
-A class is predicted with confidence for a sample if its probability is at least the mean probability of the class where
-it is the label. The counts of labels and confident classes estimate which class is labeled as which [1]_.
+A class is predicted with confidence for a sample if its probability is at least the mean probability of the class over
+the samples with that label. The joint counts of labels and confident classes estimate the noise of the labels [1]_.
 
 .. [1] Northcutt, C. G., Jiang, L., Chuang, I. L. (2021). Confident learning: estimating uncertainty in dataset labels.
    Journal of Artificial Intelligence Research 70, 1373-1411.
@@ -18,32 +18,33 @@ from fuselearn.learners.learner import Scores, Weights
 
 ClassIndices = npt.NDArray[np.integer]
 
-# A class keeps all of its samples if fewer than so many would remain.
+# A class keeps all samples if fewer than this number would remain.
 LEAST_OF_CLASS = 3
 LEAST_TRUST = 0.02
-# A class of which many samples have other labels gets back at most so many times its weight.
+# Maximum factor that compensates a class for its mislabeled samples.
 MOST_GAIN = 3.0
 JOINT_PRIOR = 0.001
-# Equal probabilities are not less than their mean.
+# Tolerance, so that equal probabilities are not below their mean by rounding.
 ROUNDING = 1e-9
-# With fewer contradicted labels, a second fit changes nothing.
+# Minimum fraction of contradicted labels for a second fit.
 LEAST_CONTRADICTED = 0.05
 MOST_WEIGHT = 0.5
-# Of the standard error, for an interval of 90 %.
+# Standard errors of a 90 % confidence interval.
 QUANTILE = 1.645
 
 
 class ConfidentJoint(NamedTuple):
-    """How often each label meets each confident class.
+    """Joint counts of labels and confident classes.
 
     Attributes
     ----------
     thresholds : array of shape (n_classes,)
-        Mean probability of each class where it is the label.
+        Mean probability of each class over the samples with that label.
     is_contradicted : bool array of shape (n_samples,)
-        Whether another class than the label is predicted with confidence.
+        Whether a class other than the label is predicted with confidence.
     counts : array of shape (n_classes, n_classes)
-        The weight of the samples of each label (row) by class (column), scaled to that of the labels.
+        The weight of the samples with each label (row) and confident class (column), scaled to the totals of the
+        labels.
     """
 
     thresholds: Scores
@@ -58,19 +59,19 @@ class ConfidentJoint(NamedTuple):
     @property
     def noise_matrix(self) -> Scores:
         """Probability that a class (row) is labeled as each class (column)."""
-        totals = self.counts.sum(axis=0)  # 0 for a class that no sample counts for
+        totals = self.counts.sum(axis=0)  # 0 for a class that is never predicted with confidence
         counts = np.where(totals > 0.0, self.counts, np.eye(len(totals)))
         matrix: Scores = (counts / counts.sum(axis=0)).T
         return matrix
 
 
 def count_confident(probabilities: Scores, target: ClassIndices, weights: Weights | None = None) -> ConfidentJoint:
-    """Compare labels with the classes that are predicted with confidence.
+    """Count labels and classes that are predicted with confidence.
 
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        Of held-out samples.
+        Held-out probabilities.
     target : int array of shape (n_samples,)
         Class indices of the labels.
     weights : array of shape (n_samples,), optional
@@ -100,20 +101,20 @@ def count_confident(probabilities: Scores, target: ClassIndices, weights: Weight
 
 
 def trust_labels(joint: ConfidentJoint, probabilities: Scores, target: ClassIndices) -> Weights:
-    """Weigh samples by how far their label is to be trusted.
+    """Compute sample weights for a second fit, which are lower for labels that are probably wrong.
 
-    With d_z the fraction of the confident class z that is labeled as z, ratios r_c = p_c / t_c of probabilities and
-    thresholds, and ``keep`` 0 for a contradicted label z and 1 for others, the weight is ::
+    With d_z the fraction of the samples of confident class z that are labeled z, r_c = p_c / t_c the ratio of
+    probability and threshold, and keep = 0 for a contradicted label z, else 1, the weight is ::
 
-        w = clip(1 / d_z, 1, 3) (keep + clip(r_z / max_c r_c, 0.02, 1)^3) / 2,
+        w = clip(1 / d_z, 1, 3) (keep + clip(r_z / max_c r_c, 0.02, 1)^3) / 2.
 
-    0 if it is not above 0.02, and scaled to a mean of 1 over the others. A class that would keep fewer than three
-    samples keeps all.
+    Weights up to 0.02 are set to 0, and the others are scaled to a mean of 1. If fewer than three labels of a class are
+    not contradicted, none of them is treated as contradicted.
 
     Parameters
     ----------
     joint : ConfidentJoint
-        Of the same samples.
+        As returned by `count_confident` for the same samples.
     probabilities, target
         As for `count_confident`.
 
@@ -141,7 +142,7 @@ def trust_labels(joint: ConfidentJoint, probabilities: Scores, target: ClassIndi
 
 
 def weigh_second_fit(contradicted: float) -> float:
-    """Return the weight of the models fitted again: the fraction of contradicted labels, if there are some, up to half.
+    """Return the weight of the second fit: the fraction of contradicted labels, at most 0.5, and 0 below 0.05.
 
     Examples
     --------
@@ -152,10 +153,10 @@ def weigh_second_fit(contradicted: float) -> float:
 
 
 def bound_noise(noise_rate: float, contradicted: float, n_samples: float) -> tuple[float, float]:
-    """Return an interval of the fraction of wrong labels.
+    """Return an interval for the fraction of wrong labels.
 
-    At least those labels are wrong that samples which are hard to predict do not explain, at most all contradicted
-    ones; each end is moved by 1.645 standard errors.
+    The lower bound is the estimated noise rate, which excludes samples that are hard to predict. The upper bound is the
+    fraction of contradicted labels. Both are extended by 1.645 standard errors.
 
     Examples
     --------
@@ -174,7 +175,7 @@ def describe_labels(
     classes: npt.NDArray[Any],
     again: tuple[int, int, float],
 ) -> str:
-    """Return what is estimated about the labels, as text.
+    """Describe the estimated label noise as text.
 
     Parameters
     ----------
@@ -183,26 +184,24 @@ def describe_labels(
     noise_matrix : array of shape (n_classes, n_classes)
     classes : array of shape (n_classes,)
     again : (int, int, float)
-        The number of labels that are not trusted, that of the members fitted again, and the weight of these.
+        The number of contradicted labels, the number of members fitted again, and their weight.
 
     Examples
     --------
     >>> matrix = np.array([[0.9, 0.1], [0.2, 0.8]])
     >>> print(describe_labels(0.12, (0.07, 0.37), matrix, np.array(["no", "yes"]), (40, 5, 0.3)))
-    about 12.0% of the labels seem to be wrong; at least 7.0%, and at most 37.0% if no sample is hard to predict
-    40 labels are not trusted; 5 members are fitted again with less weight on doubtful labels, and count with 0.300
+    about 12.0% of the labels seem to be wrong; at least 7.0%, and at most 37.0% if all contradicted labels are wrong
+    40 doubtful labels are ignored in a second fit of 5 members, with a weight of 0.300
     labeled as     no    yes
     no          0.900  0.100
     yes         0.200  0.800
     """
     n_doubted, n_again, weight = again
-    fitted = "no member is fitted again"
-    if n_again:
-        fitted = f"{n_again} members are fitted again with less weight on doubtful labels, and count with {weight:.3f}"
+    second = f"ignored in a second fit of {n_again} members, with a weight of {weight:.3f}"
     lines = [
         f"about {noise_rate:.1%} of the labels seem to be wrong; at least {interval[0]:.1%}, "
-        f"and at most {interval[1]:.1%} if no sample is hard to predict",
-        f"{n_doubted} labels are not trusted; {fitted}",
+        f"and at most {interval[1]:.1%} if all contradicted labels are wrong",
+        f"{n_doubted} doubtful labels" + (f" are {second}" if n_again else "; no second fit"),
     ]
     names = [str(one) for one in classes.tolist()]
     width, wide = max(map(len, ["labeled as", *names])), max(map(len, ["0.000", *names]))
