@@ -26,7 +26,7 @@ from fuselearn.combine.member_training import (
     output_of_classifier,
 )
 from fuselearn.combine.members import Member
-from fuselearn.combine.prediction_sets import Calibration, estimate_even_noise, find_thresholds, select_classes
+from fuselearn.combine.prediction_sets import Calibration, find_thresholds, select_classes
 from fuselearn.fusion.held_out import (
     Splits,
     deal_splits,
@@ -39,13 +39,19 @@ from fuselearn.fusion.members import (
     MemberReport,
     best_exponent,
     describe_members,
-    separate_noise,
     sharpen,
     squared_error,
     warn_of,
     weigh_members,
 )
-from fuselearn.fusion.trust import bound_noise, count_confident, describe_labels, trust_labels, weigh_second_fit
+from fuselearn.fusion.trust import (
+    bound_noise,
+    count_confident,
+    describe_labels,
+    separate_noise,
+    trust_labels,
+    weigh_second_fit,
+)
 from fuselearn.learners.learner import Indices, Scores, Weights
 
 if TYPE_CHECKING:
@@ -80,7 +86,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
     P fits noisy labels, and is underconfident about the correct ones: the predicted probabilities are proportional to
     P^b. The exponent b and the fraction of wrong labels are estimated together, from how often labels differ where p is
-    nearly certain.
+    nearly certain; so are the sets of :meth:`predict_set` corrected.
 
     .. versionadded:: 0.2
 
@@ -120,10 +126,10 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         What was done to fit a member, by its name: missing values that were imputed, samples that were left out; or why
         it could not be fitted, and is left out.
     noise_rate_ : float
-        Estimated fraction of wrong labels, as far as they are spread evenly.
+        Estimated fraction of wrong labels, as far as they are spread evenly. Without evidence, it is a guess.
     noise_interval_ : (float, float)
         The fraction of wrong labels is between these two: samples that are hard to predict explain as many of the
-        contradicted labels as they can, or none.
+        contradicted labels as they are likely to, or none.
     noise_matrix_ : array of shape (n_classes, n_classes)
         Estimated probability that a class (row) is labeled as each class (column), if no sample is hard to predict.
     sample_weights_ : array of shape (n_samples,)
@@ -241,7 +247,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         """
         check_is_fitted(self)
         is_estimated = isinstance(noise_rate, str) and noise_rate == "auto"
-        rate: Any = self._even_noise_ if is_estimated else noise_rate
+        rate: Any = self.noise_rate_ if is_estimated else noise_rate
         thresholds = find_thresholds(
             self._calibrate_sets(), coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=rate
         )
@@ -316,7 +322,6 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         data = self._read_data(X, y, sample_weight, groups, **params)
         training = self._train_members(data)
         chosen = self._measure(training)
-        self._even_noise_ = estimate_even_noise(self._calibrate_sets())
         fits = [delayed(training.fit)(one) for one in chosen]
         fits += [delayed(training.fit_again)(one, self.sample_weights_) for one in self._choose_again(chosen)]
         self._keep_members(Parallel(n_jobs=self.n_jobs, prefer="threads")(fits), data.X)
@@ -383,8 +388,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         ]
         self.members_ = sorted(reports, key=lambda report: report.error)
         self.held_out_proba_ = np.full((len(classes), len(self._classes_.values)), np.nan)
-        self.held_out_proba_[samples] = fused = np.tensordot(member_weights, scores, axes=1)
-        self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
+        self.held_out_proba_[samples] = np.tensordot(member_weights, scores, axes=1)
         self._trust(samples, truth, weights)
         self._calibration_ = Calibration(self.held_out_proba_, classes, sample_weight)
         chosen = np.flatnonzero(member_weights)
@@ -397,10 +401,12 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         counted = weights > 0.0
         probabilities, truth = self.held_out_proba_[samples[counted]], truth[counted]
         weights = weights[counted] / weights[counted].mean()
+        noise = separate_noise(probabilities, truth, weights)
+        self._sharpness_, self.noise_rate_ = noise.exponent, noise.rate
         joint = count_confident(probabilities, truth, weights)
         self._contradicted_ = joint.contradicted
         n_samples = weights.sum() ** 2 / (weights @ weights)
-        self.noise_interval_ = bound_noise(self.noise_rate_, joint.contradicted, n_samples)
+        self.noise_interval_ = bound_noise(noise, joint.contradicted, n_samples)
         self.noise_matrix_ = joint.noise_matrix
         self.sample_weights_ = np.ones(len(self.held_out_proba_))
         self.sample_weights_[samples[counted]] = trust_labels(joint, probabilities, truth)

@@ -1,7 +1,9 @@
-"""Which labels a second fit relies on: confident learning, from held-out probabilities and the given labels.
+"""How many labels are wrong, and on which a second fit relies, from held-out probabilities and the given labels.
 
-A class is predicted with confidence for a sample if its probability is at least the mean probability of the class where
-it is the label. The counts of labels and confident classes estimate which class is labeled as which [1]_.
+Labels drawn at random differ even where a model is nearly certain: `separate_noise`. The weights of the second fit come
+from confident learning. A class is predicted with confidence for a sample if its probability is at least the mean
+probability of the class where it is the label. The counts of labels and confident classes estimate which class is
+labeled as which [1]_.
 
 .. [1] Northcutt, C. G., Jiang, L., Chuang, I. L. (2021). Confident learning: estimating uncertainty in dataset labels.
    Journal of Artificial Intelligence Research 70, 1373-1411.
@@ -14,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn.fusion.members import sharpen
 from fuselearn.learners.learner import Scores, Weights
 
 ClassIndices = npt.NDArray[np.integer]
@@ -29,8 +32,93 @@ ROUNDING = 1e-9
 # With fewer contradicted labels, a second fit changes nothing.
 LEAST_CONTRADICTED = 0.05
 MOST_WEIGHT = 0.5
-# Of the standard error, for an interval of 90 %.
-QUANTILE = 1.645
+# An interval of 90 %, and how many standard errors that are to each side.
+QUANTILE = 0.05
+N_ERRORS = 1.645
+# The estimate of the noise weighs all pairs of an exponent and a fraction of labels drawn at random; at most half of
+# the labels are wrong. That none is and p is calibrated has this probability before the labels are seen.
+SHARPNESS = np.geomspace(1.0, 5.0, 10)
+N_FRACTIONS = 25
+MOST_WRONG = 0.5
+MOST_RANDOM = 0.95
+PRIOR_OF_NO_NOISE = 0.1
+# So many samples tell the fraction to a third digit.
+MOST_SAMPLES = 20_000
+
+
+class EvenNoise(NamedTuple):
+    """What held-out probabilities tell about wrong labels that are spread evenly.
+
+    Attributes
+    ----------
+    exponent : float
+        Probabilities of the correct classes are in proportion to p^exponent.
+    rate : float
+        Fraction of wrong labels.
+    least : float
+        It is larger than this with a probability of 95 %.
+    """
+
+    exponent: float
+    rate: float
+    least: float
+
+
+def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights | None = None) -> EvenNoise:
+    """Distinguish wrong labels from samples that are hard to classify.
+
+    Probabilities p that were calibrated to noisy labels are underconfident about the correct classes. If a fraction e
+    of the labels is drawn at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the correct
+    classes: even where q is certain, a fraction of the labels differs, which no power of p can express. With q in
+    proportion to p^b, all pairs of b and e are weighed by their likelihood, beside the hypothesis that no label is
+    wrong and q is p. The exponent is the b with which q is closest to its mean over all of these. The rate is the one
+    for e with 1 / (1 - e) equal to its mean: the factor by which prediction sets are corrected.
+
+    Probabilities of a model that cannot separate the classes, such as a line between two circles, follow no power of
+    the correct ones, and the rate is too large.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+        Of held-out samples.
+    target : int array of shape (n_samples,)
+        Class indices of the labels.
+    weights : array of shape (n_samples,), optional
+        Sample weights; only their ratios matter.
+
+    Examples
+    --------
+    Underconfident probabilities, and labels of which none or every fifth is wrong:
+
+    >>> rng = np.random.default_rng(0)
+    >>> correct = rng.dirichlet([0.5, 0.5], 5_000)
+    >>> classes = (rng.random(5_000) > correct[:, 0]).astype(int)
+    >>> labels = np.where(np.arange(5_000) % 5 == 0, 1 - classes, classes)
+    >>> [round(separate_noise(sharpen(correct, 0.5), given).rate, 2) for given in (classes, labels)]
+    [0.0, 0.2]
+    """
+    n_classes = probabilities.shape[1]
+    step = -(-len(target) // MOST_SAMPLES)
+    probabilities, target = probabilities[::step], target[::step]
+    weights = np.ones(len(target)) if weights is None else weights[::step]
+    weights = weights * (weights.sum() / (weights @ weights))  # they sum to the effective number of samples
+    fractions = np.linspace(0.0, min(MOST_RANDOM, MOST_WRONG * n_classes / (n_classes - 1)), N_FRACTIONS)
+    sharpened = np.stack([sharpen(probabilities, exponent) for exponent in SHARPNESS])
+    likelihoods = np.empty((len(SHARPNESS), N_FRACTIONS))
+    for row, own in zip(likelihoods, sharpened[:, np.arange(len(target)), target], strict=True):
+        row[:] = weights @ np.log(np.outer(own, 1.0 - fractions) + fractions / n_classes)
+    prior = np.full(likelihoods.shape, (1.0 - PRIOR_OF_NO_NOISE) / likelihoods.size)
+    prior[0, 0] += PRIOR_OF_NO_NOISE
+    posterior = np.exp(likelihoods - likelihoods.max()) * prior
+    posterior /= posterior.sum()
+    of_exponents, of_fractions = posterior.sum(axis=1), posterior.sum(axis=0)
+    distances = ((sharpened - np.tensordot(of_exponents, sharpened, axes=1)) ** 2).sum(axis=(1, 2))
+    to_wrong = (n_classes - 1) / n_classes  # of labels drawn at random
+    return EvenNoise(
+        exponent=float(SHARPNESS[distances.argmin()]),
+        rate=float(1.0 - 1.0 / (of_fractions / (1.0 - fractions)).sum()) * to_wrong,
+        least=float(np.interp(QUANTILE, of_fractions.cumsum(), fractions)) * to_wrong,
+    )
 
 
 class ConfidentJoint(NamedTuple):
@@ -151,20 +239,20 @@ def weigh_second_fit(contradicted: float) -> float:
     return 0.0 if contradicted < LEAST_CONTRADICTED else min(contradicted, MOST_WEIGHT)
 
 
-def bound_noise(noise_rate: float, contradicted: float, n_samples: float) -> tuple[float, float]:
+def bound_noise(noise: EvenNoise, contradicted: float, n_samples: float) -> tuple[float, float]:
     """Return an interval of the fraction of wrong labels.
 
-    At least those labels are wrong that samples which are hard to predict do not explain, at most all contradicted
-    ones; each end is moved by 1.645 standard errors.
+    At least those labels are wrong that samples which are hard to predict do not explain, at most all contradicted ones
+    and 1.645 standard errors more.
 
     Examples
     --------
-    >>> low, high = bound_noise(0.12, 0.32, 250)
+    >>> low, high = bound_noise(EvenNoise(2.0, rate=0.12, least=0.07), 0.32, 250)
     >>> round(low, 3), round(high, 3)
-    (0.071, 0.369)
+    (0.07, 0.369)
     """
-    error = QUANTILE * np.sqrt(contradicted * (1.0 - contradicted) / n_samples)
-    return max(0.0, float(min(noise_rate, contradicted) - error)), min(1.0, float(contradicted + error))
+    error = N_ERRORS * np.sqrt(contradicted * (1.0 - contradicted) / n_samples)
+    return min(noise.least, contradicted), min(1.0, max(noise.rate, float(contradicted + error)))
 
 
 def describe_labels(
