@@ -29,7 +29,7 @@ define build-core
 endef
 with-core = SKBUILD_EDITABLE_SKIP="$$(printf '%s:' $(CURDIR)/build/editable/*)" PYTHONPATH=$(CURDIR)/build/$(1)/package
 
-.PHONY: demo docs test-docs test test-slow test-oldest test-sanitize coverage nightly dist lint stubs format bench audit \
+.PHONY: demo docs pages test-docs test test-slow test-oldest test-sanitize coverage nightly dist lint stubs format bench audit \
 	build debug profile clean help
 
 help:  ## list the targets
@@ -48,6 +48,9 @@ profile: $(TOOLS)  ## build the core for a profiler, in build/profile/package
 
 docs: $(DOCS_READY) $(BUILT)  ## build the site and run the examples of its gallery
 	$(BIN)/python -m sphinx -b html -j auto -W --keep-going docs $(SITE)
+
+pages: $(READY) $(BUILT)  ## write the pages of results, and README's part, from the files in docs/reproduction
+	$(BIN)/python docs/quoted.py
 
 test-docs: docs  ## open every page of the site in Chromium
 	$(BIN)/python -m pytest -m slow tests/docs

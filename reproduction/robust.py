@@ -21,7 +21,7 @@ from reproduction import pages
 from reproduction.experiments import EXPERIMENTS, command_line
 from reproduction.pages import join, percent, read_costs, read_summary
 
-__all__ = ["RobustRun", "make_page", "write_page"]
+__all__ = ["RobustRun", "make_page", "read_runs", "write_page"]
 
 NAMES = {"multiclass": "robust", "multilabel": "robust-labels"}
 CONTROLS = ("Fused", "Fused (labels)")
@@ -196,7 +196,6 @@ def make_page(
     return pages.render_page(
         "robust.md",
         run=run,
-        suite=suite,
         guide={"multiclass": "robustness.md", "multilabel": "multilabel.md"}[task],
         experiment=NAMES[task],
         costs=next(iter(costs.values())),
@@ -232,6 +231,32 @@ def write_page(summaries: Sequence[str | os.PathLike[str]], page: str | os.PathL
     page : Path
     """
     page = Path(page)
+    tables, costs = read_runs(summaries)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    figures = _draw(RobustRun(tables), page)
+    sources = [pages.source_name(path) for path in summaries]
+    output = pages.source_name(page)
+    page.write_text(make_page(tables, costs, sources=sources, output=output, figures=figures), encoding="utf-8")
+    return page
+
+
+def read_runs(
+    summaries: Sequence[str | os.PathLike[str]],
+) -> tuple[dict[str, pd.DataFrame], dict[str, dict[str, Any]]]:
+    """Read the summaries of one run per kind of noise, and what the JSON file beside each says.
+
+    Parameters
+    ----------
+    summaries : sequence of str or path
+        The CSV files.
+
+    Returns
+    -------
+    tables : dict of str to DataFrame
+        By kind of noise, as for `RobustRun`.
+    costs : dict of str to dict
+        By kind of noise, the suite, totals and versions of the run.
+    """
     tables: dict[str, pd.DataFrame] = {}
     costs: dict[str, dict[str, Any]] = {}
     for path in map(Path, summaries):
@@ -242,12 +267,7 @@ def write_page(summaries: Sequence[str | os.PathLike[str]], page: str | os.PathL
         if kind in tables:
             raise ValueError(f"{path} is the second summary of {kind} noise; pass one per kind.")
         tables[kind], costs[kind] = read_summary(path), cost
-    page.parent.mkdir(parents=True, exist_ok=True)
-    figures = _draw(RobustRun(tables), page)
-    sources = [pages.source_name(path) for path in summaries]
-    output = pages.source_name(page)
-    page.write_text(make_page(tables, costs, sources=sources, output=output, figures=figures), encoding="utf-8")
-    return page
+    return tables, costs
 
 
 def _draw(run: RobustRun, page: Path) -> dict[str, str]:

@@ -402,9 +402,6 @@ CASES = [
         IterativeStratifiedKFold(3, random_state=0)
         IterativeStratifiedKFold(4, shuffle=False)
         IterativeStratifiedKFold(2, n_repeats=2, random_state=0)
-        resample_labels(X, y, 'smote', random_state=0)[0]
-        resample_labels(X, y, 'ros', random_state=0)[0]
-        resample_labels(X, y, 'rus', random_state=0)[0]
     """),
     ("iris", """
         combine_scores(np.random.RandomState(0).dirichlet(np.ones(4), (5, 90)), 'median')

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ALL = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 PAGES = [path for path in ALL if "```python" in path.read_text("utf-8")]
-LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -24,7 +24,17 @@ def test_examples_run(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), vars(module))
 
 
+def find_anchors(page):
+    """Return the anchors of the headings of a page, as GitHub and MyST name them."""
+    headings = re.findall(
+        r"^#+ (.+)$", re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL), re.MULTILINE
+    )
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_lead_somewhere():
     for page in sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md")):
-        for target in LINK.findall(page.read_text("utf-8")):
-            assert (page.parent / target).exists(), target
+        for target, anchor in LINK.findall(page.read_text("utf-8")):
+            found = (page.parent / target).resolve() if target else page
+            assert found.exists(), f"{page.name}: {target}"
+            assert not anchor or anchor in find_anchors(found), f"{page.name}: {target}#{anchor}"

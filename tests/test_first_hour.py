@@ -122,8 +122,8 @@ MISTAKES = {
     ),
     "classes for HOMER": (
         lambda: HOMERClassifier().fit(X, y),
-        "y has 1 dimension(s); expected two, with one column per label. A single label must be one column, such as "
-        "y.reshape(-1, 1) or frame[['label']]. A column of classes or of a continuous target is for ordinary",
+        "y has 1 dimension(s); expected two, with one column per label. Pass a single label as one column, such as "
+        "y.reshape(-1, 1) or frame[['label']]. For a column of classes or a continuous target, use an ordinary",
     ),
     "lists of labels": (
         lambda: HOMERClassifier().fit(X_LABELS, [["sad", "calm"], ["calm"]] * 30),
@@ -211,8 +211,8 @@ MISTAKES = {
     ),
     "probabilities for decisions": (
         lambda: multilabel_scores(Y, 0.7 * Y),
-        "Y_pred must hold 0 and 1 only, but it has 0.7 at sample 0, label 1. Pass what predict returns, or "
-        "probabilities > 0.5; probabilities themselves are another argument.",
+        "Y_pred must hold 0 and 1 only, but it has 0.7 at sample 0, label 1. Pass the output of predict, or "
+        "probabilities > 0.5; pass probabilities as a separate argument.",
     ),
     "a split without labels": (
         lambda: iterative_train_test_split(X_LABELS),

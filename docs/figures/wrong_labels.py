@@ -1,10 +1,10 @@
-"""Make the figure of README.md, a longer run of the suite of `fuselearn demo`: python docs/figures/wrong_labels.py."""
+"""Make the figure of README.md and its CSV file, a longer run of `fuselearn demo`: docs/figures/wrong_labels.py."""
 
 import dataclasses
 import tempfile
 from pathlib import Path
 
-from matplotlib.figure import Figure
+import pandas as pd
 
 from fuselearn.lab import ResultStore, run_suite, summarize
 from fuselearn.lab.figures import score_against_noise
@@ -21,19 +21,19 @@ NAMES = dict(
 )
 
 
-def draw_wrong_labels() -> Figure:
-    """Draw the mean macro F1 against the fraction of wrong labels, for each dataset of the demo, over all folds."""
+def run_longer_demo() -> pd.DataFrame:
+    """Return the means over all folds of each dataset of the demo."""
     suite = dataclasses.replace(DEMO, repeats=REPEATS, test_folds=None)
     with tempfile.TemporaryDirectory() as folder, ResultStore(Path(folder) / "results.db") as store:
         run_suite(suite, store, n_jobs=1)
-        summary = summarize(store)
-    print(summary.pivot(index="method", columns=["dataset", "noise"], values="score").round(3).to_string())
-    print(summary.groupby("method", sort=False)["fit_seconds"].mean().round(2).to_string())
-    figure = score_against_noise(summary.replace({"method": NAMES}), columns=3)
-    figure.set_figheight(3.4)
-    return figure
+        return summarize(store).replace({"method": NAMES})
 
 
 if __name__ == "__main__":
-    draw_wrong_labels().savefig(FIGURE, metadata={"Date": None})
+    summary = run_longer_demo()
+    columns = ["dataset", "noise", "method", "n", "macro_f1", "fit_seconds"]
+    summary[columns].round(6).to_csv(FIGURE.with_suffix(".csv"), index=False, lineterminator="\n")
+    figure = score_against_noise(summary, columns=3)
+    figure.set_figheight(3.4)
+    figure.savefig(FIGURE, metadata={"Date": None})
     print(FIGURE)

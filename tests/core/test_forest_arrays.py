@@ -171,5 +171,5 @@ def test_values_are_those_that_were_added():
 def test_values_of_other_trees_are_refused(changes):
     stored = {"rows": np.ones((2, 2)), "numbers": np.array([-1, 0, 1], dtype=np.int32)}
     assert restore_leaf_values(stored, [make_stump()]).rows is stored["rows"]
-    with pytest.raises(ValueError, match="do not fit the trees"):
+    with pytest.raises(ValueError, match="do not match the trees"):
         restore_leaf_values({**stored, **changes}, [make_stump()])

@@ -7,9 +7,6 @@ import pkgutil
 import re
 from pathlib import Path
 
-import jinja2
-import pandas as pd
-
 import fuselearn
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "api.md"
@@ -52,35 +49,6 @@ def test_the_page_on_stability_lists_what_is_experimental():
         one.__name__ for one in public if isinstance(one, type) and "\nExperimental: " in (inspect.getdoc(one) or "")
     }
     assert listed == marked
-
-
-def test_pages_quote_numbers_that_there_are(monkeypatch):
-    monkeypatch.syspath_prepend(REFERENCE.parent)
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    quoted = importlib.import_module("quoted").QUOTED
-    found = {}
-    for page in sorted(REFERENCE.parent.glob("*.md")):
-        for expression in re.findall(r"\{\{.*?\}\}", page.read_text("utf-8")):
-            found[expression] = environment.from_string(expression).render(quoted)
-    assert found["{{ six_table }}"].count("\n") == 16
-    assert all(re.fullmatch(r"0?\.\d{3}|\d+(\.\d+)?", text) for text in found.values() if "|" not in text)
-
-
-def test_scores_and_ranks_of_quoted_methods_are_means_over_datasets(monkeypatch):
-    monkeypatch.syspath_prepend(REFERENCE.parent)
-    quoted = importlib.import_module("quoted")
-    scores = {"fused, macro_f1": (0.5, 0.7), "ECC": (0.6, 0.4), "fused, hamming": (0.1, 0.2)}
-    rows = [
-        {"dataset": name, "fold": fold, "method": method, **dict.fromkeys(quoted.MEASURES, score + sign * 0.1)}
-        for method, both in scores.items()
-        for name, score in zip(("birds", "yeast"), both, strict=True)
-        for fold, sign in ((0, 1), (1, -1))
-    ]
-    rows += [{**row, "method": f"fused, {rule}"} for row in rows[-4:] for rule in ("micro_f1", "subset", "ranking")]
-    found = quoted.compare_labels(pd.DataFrame(rows))
-    assert (found["fused"]["macro F1"], found["fused"]["rank of macro F1"]) == (".600", "1.5")
-    assert (found["ECC"]["macro F1"], found["ECC"]["p"]) == (".500", "1.000")
-    assert (found["fused"]["Hamming loss"], found["fused"]["rank of Hamming loss"]) == (".150", "2.5")
 
 
 def test_every_example_has_its_place_in_the_gallery():

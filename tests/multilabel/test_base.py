@@ -96,7 +96,7 @@ class TestLabels:
     def test_what_is_no_table_of_labels(self):
         for Y, match in [
             ([[0, 2], [1, 0]], "must hold 0 and 1 only"),
-            ([[np.nan, np.nan], [np.nan, np.nan]], "y has NaN only"),
+            ([[np.nan, np.nan], [np.nan, np.nan]], "y has only NaN"),
             ([[0, np.inf], [1, 0]], "it has inf at sample 0, label 1"),
             ([[0, -1], [1, 0]], "must hold 0 and 1 only"),
             ([["a", "b"], ["a", "b"]], "must hold 0 and 1"),
@@ -175,7 +175,7 @@ class TestDecisions:
     def test_fewer_rows_than_folds(self, lookup):
         lookup(decision="cardinality").fit(self.X[:3], self.Y[:3])
         assert len(lookup.fits) == 1 + 3
-        with pytest.raises(ValueError, match="'cardinality' is learned on samples left out"):
+        with pytest.raises(ValueError, match="'cardinality' is fitted by cross-validation"):
             lookup(decision="cardinality").fit(self.X[:1], self.Y[:1])
 
     def test_thresholds_of_out_of_fold_scores(self, labelled):

@@ -138,11 +138,11 @@ FAULTS = [
     (on_fit(lambda X, y, w: (X, np.nan_to_num(y), w)),
      "check_labels", "does not predict a label that is 1 wherever it is known."),
     (on_fit(lambda X, y, w: (X, refuse(y, lambda y: np.isnan(y).any(), ValueError("NaN")), w)),
-     "check_labels", "raises an error for labels with NaN without a message that says why."),
+     "check_labels", "raises an error for labels with NaN without a message that explains it."),
     (on_fit(lambda X, y, w: (X, (y > 0).astype(int), w)),
      "check_labels", "must raise ValueError or TypeError for labels of 0, 1 and 2."),
     ({"fit": fit_without_reasons},
-     "check_labels", "raises an error for labels of 0, 1 and 2 without a message that says why."),
+     "check_labels", "raises an error for labels of 0, 1 and 2 without a message that explains it."),
 ]  # fmt: skip
 
 

@@ -61,10 +61,10 @@ def test_unknown_labels_do_not_count():
 
 @given(st.floats(0.4, 0.65), st.integers(0, 1000))
 def test_the_fraction_of_given_labels_is_found_if_one_label_is_easy(frequency, seed):
-    """The first half of the samples has the labels; the scores of the second one are random."""
+    """The first half of the samples has the labels; the scores of the second one say nothing."""
     rng = np.random.default_rng(seed)
     Y = np.repeat(np.array([[1, 1], [0, 0]], dtype=np.int8), 10_000, axis=0)
-    scores = np.c_[0.9 * Y[:, 0] + 0.1 * rng.random(20_000), rng.random(20_000)]
+    scores = np.c_[0.9 * Y[:, 0] + 0.1 * rng.random(20_000), 0.4 + 0.2 * rng.random(20_000)]
     given_labels = corrupt_labels(Y, 1 - frequency, "forgotten", random_state=seed)
     found = estimate_label_frequency(scores, given_labels)
     assert found == pytest.approx(max(0.4, 0.9 * frequency + 0.1 * frequency / 2), abs=0.1)
@@ -79,6 +79,15 @@ def test_labels_that_are_hard_to_predict_are_not_forgotten():
         rng = np.random.default_rng(seed)
         scores = highest * rng.random((1000, 20)) ** 2
         assert estimate_label_frequency(scores, (rng.random(scores.shape) < scores).astype(np.int8)) == 1.0
+
+
+def test_flips_are_not_taken_for_forgotten_labels():
+    """Each fourth of the highest scores is a negative, which is evidence unless many of the lowest are positives."""
+    scores, Y = np.linspace(1, 0, 400)[:, None], np.zeros((400, 1), dtype=np.int8)
+    Y[:80] = np.tile([1, 1, 1, 0], 20)[:, None]
+    assert estimate_label_frequency(scores, Y) == pytest.approx(0.75, abs=0.02)
+    Y[320::8] = 1
+    assert estimate_label_frequency(scores, Y) == 1.0
 
 
 def test_unknown_labels_do_not_count_as_forgotten():

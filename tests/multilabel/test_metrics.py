@@ -234,7 +234,7 @@ def test_the_scores_of_labels_have_the_means():
         (RANKED * 0.5, None, 1.0, "Y_pred must hold 0 and 1 only"),
         (RANKED, None, 2, "empty must be a number from 0 to 1"),
         (RANKED, SCORES[:, :2], 1.0, "Expected probabilities of 3 labels"),
-        (RANKED, SCORES[:2], 1.0, "Expected probabilities of 4 samples, but there are 2"),
+        (RANKED, SCORES[:2], 1.0, "Expected probabilities of 4 samples, got 2"),
         (RANKED, np.where(SCORES > 0.85, NAN, SCORES), 1.0, "probabilities must be finite"),
         (RANKED, 100 * SCORES, 1.0, "must be between 0 and 1 for the calibration error; they are between 10 and 90"),
     ],

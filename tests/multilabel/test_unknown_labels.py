@@ -81,8 +81,8 @@ class TestClassifiers:
         row, column = np.argwhere(np.isnan(hidden))[0]
         names = ", ".join(sorted(type(model).__name__ for model in ACCEPTING))
         match = (
-            f"NaN at sample {row}, label '{frame.columns[column]}'. PCTForestClassifier needs to know all labels; "
-            f"classifiers that do not are {names}."
+            f"NaN at sample {row}, label '{frame.columns[column]}'. PCTForestClassifier does not support unknown "
+            f"labels; these classifiers do: {names}."
         )
         with pytest.raises(ValueError, match=match):
             PCTForestClassifier(3).fit(X, frame)
@@ -136,7 +136,7 @@ class TestClassifiers:
 
     def test_a_chain_needs_all(self, partial):
         X, _, hidden = partial
-        with pytest.raises(ValueError, match="ChainClassifier needs to know all labels"):
+        with pytest.raises(ValueError, match="ChainClassifier does not support unknown labels"):
             ChainClassifier(CARTClassifier()).fit(X, hidden)
 
 
@@ -158,5 +158,5 @@ class TestRules:
             KnownSets().fit(self.SCORES[:1], self.Y[:1])
 
     def test_something_must_be_known(self):
-        with pytest.raises(ValueError, match="Y has NaN only"):
+        with pytest.raises(ValueError, match="Y has only NaN"):
             CardinalityThreshold().fit([[0.5, 0.1]], [[NAN, NAN]])

@@ -88,7 +88,7 @@ def test_the_page_says_where_the_fused_classifier_is_best_and_where_not():
     assert "uniform 20 %: Fused has the best average rank, 1.00." in page
     assert "pair 20 %: Fused has the average rank 2.00, behind KFHE (1.00)." in page
     assert "| Fused | **1.00** | **1.00** | 2.00 |" in page
-    assert "a stratified part of 500 is used" in page
+    assert "uniform: 1 × 5 stratified folds, of a stratified part of 500 samples if there are more, seed 0" in page
     assert "| CART | <0.0001 | Fused is better | 36 / 0 / 0 |" in page
     assert "python -m reproduction robust --noise-kind pair --noise 0.2 --repeats 1\n" in page
     assert "reproduction robust --noise 0.0,0.2 --repeats 1 --max-samples 500\n" in page

@@ -24,7 +24,6 @@ from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.rakel import RAkELClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
 from fuselearn.multilabel.metrics import label_scores, multilabel_scores
-from fuselearn.multilabel.resampling import resample_labels
 from fuselearn.multilabel.statistics import describe_labels
 from fuselearn.multilabel.stratification import (
     IterativeStratifiedKFold,
@@ -59,5 +58,4 @@ __all__ = [
     "iterative_train_test_split",
     "label_scores",
     "multilabel_scores",
-    "resample_labels",
 ]

@@ -1,11 +1,12 @@
 """Base class of all multi-label classifiers: check, bind, train, decide.
 
-``fit`` checks the data, binds the table, and hands a :class:`~fuselearn.fusion.Problem` to ``_train``, which calls an
-algorithm, a function ``train_x(problem, **settings)``. What the scores of the trained ensemble mean is decided here, by
-the rule that ``decision`` names; a rule that learns gets held-out scores.
+``fit`` checks the data, binds the table, and passes a :class:`~fuselearn.fusion.Problem` to ``_train``, which calls an
+algorithm, a function ``train_x(problem, **settings)``. The decision rule, parameter ``decision``, turns the scores of
+the trained ensemble into labels; a rule with learned thresholds is fitted to held-out scores.
 
-A *method* is what trains one model of all labels: a function with the arguments ``(learner, Y, counts, seed, *,
-weights)``, such as ``train_chain``. A classifier trains it once, on all samples; an ensemble often, on random ones.
+A *method* is a function that trains one model of all labels, with the arguments ``(learner, Y, counts, seed, *,
+weights)``, such as
+``train_chain``. A classifier calls it once, on all samples; an ensemble calls it for each member, on random samples.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ N_FOLDS = 5
 
 
 class MultilabelBase(ClassifierMixin, EstimatorBase):
-    """A multi-label classifier. Subclasses write ``_train``, and ``_check_parameters`` if they need it."""
+    """Base class of multi-label classifiers. Subclasses implement ``_train`` and, if needed, ``_check_parameters``."""
 
     decision: Any
     labels_: npt.NDArray[Any]
@@ -66,10 +67,10 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
     classes_: list[npt.NDArray[np.int64]]
     rule_: DecisionRule
     oob_decision_function_: Scores
-    _own_decision: str | None = None  # what ``decision`` calls the choice that the model makes by itself
-    _held_out_name = "oob_decision_function_"  # the attribute that keeps scores by models not trained on a sample
-    _accepts_unknown = False  # whether ``_train`` takes `UNKNOWN` labels
-    _input_tags: tuple[tuple[str, bool], ...] = ()  # scikit-learn's, if not those of the base
+    _own_decision: str | None = None  # value of ``decision`` with which the model itself chooses the labels
+    _held_out_name = "oob_decision_function_"  # the attribute that stores held-out scores
+    _accepts_unknown = False  # whether ``_train`` accepts `UNKNOWN` labels
+    _input_tags: tuple[tuple[str, bool], ...] = ()  # scikit-learn's, where they differ from the base estimator's
     _constants_: npt.NDArray[np.float64]  # 0 or 1 for labels that are constant in training, else NaN
 
     def __sklearn_tags__(self) -> Any:
@@ -97,9 +98,8 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-            1 or True where a sample has a label, else 0. Labels that no sample or every sample has, and samples without
-            any label, are accepted. NaN means that it is unknown whether the sample has the label; classifiers that
-            cannot learn from it raise an error that names those that can.
+            1 or True where a sample has a label, else 0. Constant labels and samples without any label are accepted.
+            NaN marks an unknown label; classifiers that do not support it raise an error that names those that do.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
 
@@ -136,22 +136,22 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         return problem
 
     def with_decision(self, decision: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
-        """Return a copy that decides by another rule; what was trained stays as it is.
+        """Return a fitted copy with another decision rule, without training the members again.
 
         Parameters
         ----------
         decision : float, str or rule
             As the parameter of that name.
         X, y, sample_weight
-            The training data, for a rule that learns thresholds; other rules, such as a number, need none. The rule
-            learns from out-of-bag scores if ``fit`` kept them, which it does if its own rule learned from them.
-            Otherwise it learns from out-of-fold scores, for which models are trained on parts of the samples.
+            The training data, only needed by a rule that learns thresholds. The rule is fitted to out-of-bag scores if
+            ``fit`` stored them, which it does if its own rule needed them. Otherwise it is fitted to out-of-fold
+            scores, for which models are trained on parts of the samples.
 
         Returns
         -------
         object
-            Fitted. It decides as if ``decision`` had been given to ``fit``, unless ``fit`` would have used out-of-bag
-            scores that now come from folds.
+            Fitted copy. Predictions are those of a classifier fitted with this ``decision``, except where ``fit`` would
+            have used out-of-bag scores and this method uses out-of-fold scores.
         """
         check_is_fitted(self)
         rule = self._make_rule(decision)
@@ -172,7 +172,7 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         return other
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Predict the labels of each sample, by the rule that ``decision`` names.
+        """Predict the labels of each sample, with the rule chosen by ``decision``.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         Returns
         -------
         array of shape (n_samples, n_labels)
-            1 where the sample gets the label, else 0; columns are in the order of ``labels_``.
+            1 where the label is predicted, else 0; columns are in the order of ``labels_``.
         """
         check_is_fitted(self)
         if isinstance(self.rule_, OwnDecision):
@@ -198,8 +198,8 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         Returns
         -------
         array of shape (n_samples, n_labels)
-            Columns are in the order of ``labels_``; they need not sum to one. A label that no training sample has
-            gets exactly 0, one that all have exactly 1.
+            Columns are in the order of ``labels_``; they need not sum to one. The probability is exactly 0 for a label
+            that no training sample has, and exactly 1 for a label of all training samples.
         """
         check_is_fitted(self)
         return fix_constants(self._sum(self._fused_, X), self._constants_)
@@ -210,20 +210,20 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         return predict_samples(self, X, lambda batch: fused.scores(batch, n_threads))
 
     def _make_rule(self, decision: Any) -> DecisionRule:
-        """Make the rule, not yet fitted, that a ``decision`` stands for."""
+        """Make the unfitted rule for a value of ``decision``."""
         if isinstance(decision, str) and decision == self._own_decision:
             return OwnDecision()
         return make_decision_rule(decision, "decision", self._own_decision)
 
     def _check_base(self) -> None:
-        """Raise an error for a base estimator that is no classifier, or has parameters that make no sense."""
+        """Raise an error for a base estimator that is not a classifier or has invalid parameters."""
         base = self._base_estimator()
         if base is not None:
             check_base(base, "classifier")
             check_settings(base)
 
     def _base_estimator(self) -> Any:
-        """Return the base estimator that the parameter ``estimator`` stands for, None for classifiers without any."""
+        """Return the base estimator for the parameter ``estimator``; None for classifiers without this parameter."""
         if not hasattr(self, "estimator"):
             return None
         if self.estimator is None:
@@ -232,7 +232,7 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         return CARTClassifier() if is_tree else self.estimator
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """Check a table as the base estimator takes it, or the classifier itself if it has none."""
+        """Validate X as required by the base estimator, or by the classifier itself if it has none."""
         base = self._base_estimator()
         validate = getattr(self if base is None else base, "_validate_table", validate_rows)
         return validate(self, X, reset=reset)
@@ -242,7 +242,7 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         return bind(self._base_estimator(), X, n_threads)
 
     def _pose(self, problem: Problem) -> Problem:
-        """Complete what the algorithm is given: how rounds are reported, if there is ``verbose``."""
+        """Add progress reports to the problem, for classifiers with the parameter ``verbose``."""
         own: Any = self
         if not hasattr(own, "verbose"):
             return problem
@@ -258,42 +258,42 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
     def _fit_rule(
         self, rule: DecisionRule, Y: Labels, weights: Weights | None, pose: Callable[[], Problem]
     ) -> DecisionRule:
-        """Fit a rule that learns to held-out scores; ``pose`` returns the problem, if they are not kept."""
+        """Fit a rule to held-out scores, if it needs them; ``pose`` returns the problem if no scores are stored."""
         return rule.fit(self._held_out_scores(Y, pose), restore_unknown(Y), weights) if rule.needs_scores else rule
 
     def _held_out_scores(self, Y: Labels, pose: Callable[[], Problem]) -> Scores:
-        """Return scores of the training samples by models that were not trained on them; NaN for samples without.
+        """Return held-out scores of the training samples, NaN for samples without.
 
-        They are out-of-bag if ``fit`` kept such. Folds are held out otherwise, and for ensembles all members of which
-        were trained on all samples: a filter that is certain stops after the first.
+        Out-of-bag scores are used if ``fit`` stored them, else out-of-fold scores. An ensemble whose members were all
+        trained on all samples has only NaN out of bag, such as a filter that stopped after its first member.
         """
         kept = getattr(self, self._held_out_name, None)
         if kept is not None and len(kept) != len(Y):
             raise ValueError(
                 f"X has {len(Y)} samples, but the model was fitted on {len(kept)}; decision={show(self.decision)} "
-                "learns from the training data."
+                "is fitted to the training data."
             )
         if kept is not None and not np.isnan(kept).all():
             return kept
         problem = pose()
         if np.count_nonzero(problem.initial_weights) < 2:
             raise ValueError(
-                f"decision={show(self.decision)} is learned on samples left out in turn, so one sample is not enough."
+                f"decision={show(self.decision)} is fitted by cross-validation, which needs at least two samples."
             )
         return self._hold_out(problem, self._fold_seed_)
 
     def _hold_out(self, problem: Problem, seed: int) -> Scores:
-        """Return the scores of each fold's samples by models that are trained on the other folds."""
+        """Return out-of-fold scores."""
         splits = stratified_splits(problem, N_FOLDS, seed)
         return hold_out_folds(self._train, problem, splits, lambda: make_generator(seed))
 
     def _bind_again(self, X: Any, Y: Labels, weights: Weights | None) -> Problem:
-        """Bind the training data again, to hold out parts of them."""
+        """Bind the training data again, for cross-validation."""
         learner = self._make_learner(X, count_threads(self.n_jobs))
         return Problem(learner, label_target(Y), weights, make_generator(self._fold_seed_), X, n_jobs=self.n_jobs)
 
     def _read_labels(self, Y: Any, n_samples: int) -> Labels:
-        """Check the labels, set their names and number, and return them as an array of 0, 1 and `UNKNOWN`."""
+        """Validate labels, set their names and number, and return them as an array of 0, 1 and `UNKNOWN`."""
         if Y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         labels = self._check_labels(Y, n_samples)
@@ -304,19 +304,19 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         return labels
 
     def _check_labels(self, Y: Any, n_samples: int) -> Labels:
-        """Check labels and their number of samples, and return them as an array of 0, 1 and `UNKNOWN`."""
+        """Validate labels and their number of samples, and return them as an array of 0, 1 and `UNKNOWN`."""
         labels = read_partial_labels(Y)
         if len(labels) != n_samples:
             raise ValueError(f"X and Y have inconsistent numbers of samples: {n_samples} and {len(labels)}.")
         if (labels == UNKNOWN).all():
-            raise ValueError("y has NaN only; nothing can be learned without a known label.")
+            raise ValueError("y has only NaN; at least one known label is required.")
         if not self._accepts_unknown and (unknown := np.argwhere(labels == UNKNOWN)).size:
             row, column = unknown[0].tolist()
             names = label_names(Y)
             label = column if names is None else names[column]
             raise ValueError(
                 f"y must hold 0 and 1 only, but it has NaN at sample {row}, label {label!r}. {type(self).__name__} "
-                f"needs to know all labels; classifiers that do not are {', '.join(list_accepting_unknown())}."
+                f"does not support unknown labels; these classifiers do: {', '.join(list_accepting_unknown())}."
             )
         return labels
 
@@ -329,7 +329,7 @@ def train_labels(
 
 
 def train_method(problem: Problem, method: Callable[..., LabelModel], seed: int) -> Trained:
-    """Train a single model on all samples, by a method."""
+    """Train a single model on all samples with a method."""
     weights, learner = problem.weights, problem.learner
     counts, weights = count_all_samples(weights, problem.n_samples, copies=learner.counts_copies)
     return single(method(learner, problem.target.values, counts, seed, weights=weights), problem)
@@ -341,7 +341,7 @@ def single(model: LabelModel, problem: Problem) -> Trained:
 
 
 def stratified_splits(problem: Problem, n_folds: int, seed: int) -> Splits:
-    """Divide the samples that have a weight into folds, stratified by labels; fewer folds if there are few samples."""
+    """Split the samples with a positive weight into folds stratified by labels, at most one fold per sample."""
     samples = np.flatnonzero(problem.initial_weights)
     folds = IterativeStratifiedKFold(min(n_folds, len(samples)), shuffle=True, random_state=seed)
     splits = folds.split(samples, problem.target.values[samples] == 1)
@@ -355,10 +355,10 @@ def hold_out_folds(
     make_rng: Callable[[], np.random.Generator],
     n_jobs: int | None = None,
 ) -> Scores:
-    """Return the held-out scores of each sample, their mean if several splits hold it out, NaN if none does.
+    """Return the mean held-out scores of each sample over the splits that hold it out, NaN if none does.
 
-    The parameters are those of :func:`~fuselearn.fusion.held_out.hold_out`. Splits inside of which no sample has a
-    weight are skipped.
+    The parameters are those of :func:`~fuselearn.fusion.held_out.hold_out`. Splits whose training samples all have
+    weight 0 are skipped.
     """
     Y, weights = problem.target.values, problem.initial_weights
     splits = [split for split in splits if weights[split[0]].any()]
@@ -370,12 +370,12 @@ def hold_out_folds(
 
 
 def fix_constants(scores: Scores, constants: npt.NDArray[np.float64]) -> Scores:
-    """Set the probabilities of constant labels, and undo rounding errors of sums, for which log loss gives NaN."""
+    """Set the probabilities of constant labels, and clip rounding errors, for which the log loss would be NaN."""
     return np.where(np.isnan(constants), np.clip(scores, 0.0, 1.0), constants)
 
 
 def list_accepting_unknown() -> list[str]:
-    """List the names of the library's classifiers that take unknown labels."""
+    """List the names of the classifiers of this library that support unknown labels."""
     kinds, found = [MultilabelBase], []
     while kinds:
         kind = kinds.pop()
@@ -386,13 +386,13 @@ def list_accepting_unknown() -> list[str]:
 
 
 def check_settings(base: Any) -> None:
-    """Raise an error for parameters of a base estimator that the core cannot have, before any work is done."""
+    """Raise an error for invalid parameters of a base estimator before any training."""
     if hasattr(base, "_bind_table"):
         base._check_parameters()
 
 
 def find_constants(Y: Labels) -> npt.NDArray[np.float64]:
-    """Return the value of each label that all samples share, NaN for others; 0 for labels that are nowhere known.
+    """Return the value of each constant label, NaN for other labels, 0 for labels that are unknown for all samples.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Checks for multi-label classifiers, of this library or any other.
 
-They complement those of scikit-learn, which send one label and cover clones, pickling, pipelines and invalid X.
+They complement those of scikit-learn, which fit a single label and test clones, pickling, pipelines and invalid X.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Finding = tuple[bool | np.bool_, str]
-"""Whether the estimator is as it should be, and the complaint if it is not."""
+"""Whether the estimator passes, and the message if it does not."""
 
 
 def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[str, str] | None = None) -> None:
@@ -34,22 +34,22 @@ def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[s
     seed and any number of jobs, and raise a meaningful error for invalid labels. It must use unknown labels (NaN) or
     raise an error, too.
 
-    Run scikit-learn's ``check_estimator`` as well, for what all estimators have in common. Some of its checks send a
-    label with other values than 0 and 1, and fail for a classifier that raises an error for them.
+    Run scikit-learn's ``check_estimator`` as well, for the conventions of all estimators. Some of its checks use a
+    label with values other than 0 and 1, and fail for a classifier that raises an error for them.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimator : classifier
-        Only clones of it are fitted. Choose cheap settings: it is fitted about thirty times, to sixty samples or fewer.
+        Only clones are fitted, about thirty times, to at most sixty samples; choose settings that are fast.
     expected_failed_checks : dict, optional
-        Checks that are not run, by name, and the reason.
+        Names of checks to skip, and the reason for each.
 
     Raises
     ------
     AssertionError
-        After all checks, with a message for each that failed. Its cause is a group of their errors.
+        Raised after all checks, with a message for each failed check. Its cause is the group of their errors.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[s
 
 
 def run_check(name: str, estimator: Any) -> None:
-    """Run one check; an error of the estimator is reported like a failure.
+    """Run one check; an error raised by the estimator is a failure.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def check_categories(estimator: Any) -> Iterator[Finding]:
     painted = [X.assign(color=pd.Categorical([color] * len(X))) for color in ("red", "blue", "violet")]
     red, blue = (_score(model, table)[:, 0] for table in painted[:2])
     yield red.mean() > blue.mean(), "does not learn from a categorical feature"
-    _predict(model, painted[2])  # raises an error if there must not be new categories
+    _predict(model, painted[2])  # new categories must not raise an error
 
 
 def check_sample_weight(estimator: Any) -> Iterator[Finding]:
@@ -217,7 +217,7 @@ def check_sample_weight(estimator: Any) -> Iterator[Finding]:
 
 
 def check_labels(estimator: Any) -> Iterator[Finding]:
-    """Check that invalid labels raise an error with a message; labels with NaN may also count as unknown."""
+    """Check that invalid labels raise an error with a message; NaN may also be supported as an unknown label."""
     X, Y = _make_data()
     unknown = Y.astype(float)
     unknown[:, 3] = 1.0
@@ -234,7 +234,7 @@ def check_labels(estimator: Any) -> Iterator[Finding]:
         try:
             model = _fit(estimator, X, labels)
         except (ValueError, TypeError) as error:
-            yield len(str(error).split()) >= 3, f"raises an error for {what} without a message that says why"
+            yield len(str(error).split()) >= 3, f"raises an error for {what} without a message that explains it"
             continue
         yield labels is unknown, f"must raise ValueError or TypeError for {what}"
         yield np.ptp(_score(model, X)[:, 0]) > 0, "does not learn a label that is known for some samples"

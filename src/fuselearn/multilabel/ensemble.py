@@ -1,8 +1,7 @@
 """Ensembles of multi-label models: bagging of any method.
 
-Members are trained side by side, each on samples, features or labels of its own, and have equal votes. What they are
-and what they are trained on, a function says: ``train(problem, job)`` returns a model, and how often each sample was
-drawn for it.
+Members are trained in parallel, each on its own samples, features or labels, and have equal votes. A function defines
+them: ``train(problem, job)`` draws samples, features or labels and returns a model and how often each sample was drawn.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OUTPUTS: dict[str, Output] = {"probability": "scores", "class": "votes"}
-"""What a member contributes, by the parameter ``vote``."""
+"""Output of the members for each value of the parameter ``vote``."""
 
-# Fitted attributes that a member has in common with its ensemble.
+# Fitted attributes that are copied from an ensemble to its members.
 SHARED = (
     "labels_",
     "n_labels_",
@@ -54,7 +53,7 @@ SHARED = (
 )
 
 SampledMethod = Callable[[Learner, Labels, Counts, np.random.Generator], LabelModel]
-"""Trains a model on the samples drawn; a function that worker processes can import, or a partial of one."""
+"""Train a model on the samples drawn; a function that worker processes can import, or a partial of one."""
 
 
 def train_members(
@@ -65,7 +64,7 @@ def train_members(
     vote: str = "probability",
     n_votes: Weights | None = None,
 ) -> Trained:
-    """Train a member for each job, side by side, and average their outputs.
+    """Train a member for each job, in parallel, and average their outputs.
 
     Parameters
     ----------
@@ -75,15 +74,15 @@ def train_members(
     jobs : sequence
         Seeds, for example.
     vote : {"probability", "class"}
-        Whether a member contributes probabilities, or 1 for the labels that it chooses and 0 for others.
+        Whether members vote with their probabilities, or with 1 for the labels they predict and 0 for others.
     n_votes : array of shape (n_labels,), optional
-        Number of the members that vote on each label; all by default.
+        Number of members that vote on each label; all members by default.
     """
     output, n_columns = OUTPUTS[vote], problem.target.n_columns
     models: list[LabelModel] = []
     out_of_bag = OutOfBag(problem.n_samples, n_columns)
-    problem.learner.n_threads = 1  # members are trained side by side instead
-    on_one = replace(problem, on_iteration=never_stop, X=None)  # what travels to a worker process
+    problem.learner.n_threads = 1  # members are trained in parallel instead
+    on_one = replace(problem, on_iteration=never_stop, X=None)  # workers need neither the callback nor X
     members = Parallel(n_jobs=problem.n_jobs, prefer=problem.learner.prefer, return_as="generator")(
         delayed(_train_member)(train, on_one, output if problem.out_of_bag else None, job) for job in jobs
     )
@@ -92,7 +91,7 @@ def train_members(
         if scores is not None:
             out_of_bag.add(left_out, scores)
         if problem.on_iteration(len(models), model):
-            with warnings.catch_warnings():  # joblib counts the tasks that are given up
+            with warnings.catch_warnings():  # joblib warns about canceled tasks
                 warnings.simplefilter("ignore", UserWarning)
                 members.close()
             break
@@ -103,32 +102,32 @@ def train_members(
 def _train_member(
     train: Callable[..., Any], problem: Problem, output: Output | None, job: Any
 ) -> tuple[LabelModel, Indices, Scores | None]:
-    """Train a member; also return the samples that it was not trained on, and its output for those, if wanted."""
+    """Train a member; also return its out-of-bag samples and, if ``output`` is given, its output for them."""
     model, counts = train(problem, job)
     left_out, scores = np.flatnonzero(counts == 0), None
     if output is not None and len(left_out):
         scores = output_of(model, output, problem.target.n_columns, None, left_out)
     if isinstance(model, OnSomeFeatures):
-        model.learner.release()  # the Gram matrix of a member's features would take memory until the end
+        model.learner.release()  # or the Gram matrix of every member would stay in memory
     return model, left_out, scores
 
 
 def train_on_bag(
     problem: Problem, seed: int, *, method: SampledMethod, n_draws: int, n_drawn_features: int, n_features: int
 ) -> tuple[LabelModel, Counts]:
-    """Train a member by a method on random samples, drawn with replacement, and random features."""
+    """Train a member with a method on samples drawn with replacement and random features."""
     rng, learner = np.random.default_rng(seed), problem.learner
     if n_drawn_features < n_features:
         learner = learner.restrict(np.sort(rng.choice(n_features, n_drawn_features, replace=False)))
     counts = draw_counts(int(rng.integers(2**62)), problem.initial_weights, n_draws)
     model = method(learner, problem.target.values, counts, rng)
-    # SVMs choose features of prepared samples, once for all models of a member; trees and clones find theirs.
+    # SVMs select the features of new samples once for all models of a member; trees and clones select their own.
     chooses = learner is not problem.learner and type(learner).adapt is not Learner.adapt
     return (OnSomeFeatures(model, learner) if chooses else model), counts
 
 
 class OnSomeFeatures(LabelModel):
-    """A model of some of the features."""
+    """A model trained on some of the features."""
 
     def __init__(self, model: LabelModel, learner: Learner) -> None:
         self.model = model
@@ -139,7 +138,7 @@ class OnSomeFeatures(LabelModel):
         return self.model.scores(None if X is None else self.learner.adapt(X), only=only)
 
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return scores above 0.5 for the labels that the model chooses."""
+        """Return scores above 0.5 for the labels that the model predicts."""
         return self.model.decisions(None if X is None else self.learner.adapt(X), only=only)
 
 
@@ -149,10 +148,10 @@ def is_filtered(ensemble: MultilabelEnsemble) -> bool:
 
 
 class MultilabelEnsemble(MultilabelBase):
-    """A multi-label classifier that is an ensemble of others, of one method on random samples and features.
+    """Base class of multi-label ensembles that train one method on random samples and features.
 
-    Subclasses write ``_train``, which may call ``_train_bags``, and ``_member``. Others than such ensembles have a
-    constructor of their own.
+    Subclasses implement ``_train``, which may call ``_train_bags``, and ``_member``. Ensembles with other parameters
+    define their own constructor.
     """
 
     weighting: str
@@ -195,7 +194,7 @@ class MultilabelEnsemble(MultilabelBase):
         return iter(self.estimators_)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return one fitted member, or several by a slice."""
+        """Return one fitted member, or several for a slice."""
         return self.estimators_[index]
 
     @property
@@ -206,7 +205,7 @@ class MultilabelEnsemble(MultilabelBase):
 
     @cached_property
     def estimators_(self) -> list[Any]:
-        """The fitted members, as estimators of their own."""
+        """The fitted members, as separate estimators."""
         check_is_fitted(self)
         return [self._as_estimator(model) for model in self._fused_.models]
 
@@ -232,12 +231,12 @@ class MultilabelEnsemble(MultilabelBase):
 
     @available_if(is_filtered)
     def plot_trace(self) -> Figure:
-        """Draw the filter at work: gain, variance, measurement error and training error per measurement.
+        """Plot gain, variance, measurement error and training error of the Kalman filter for each measurement.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Show it in a notebook, or write it with ``savefig``.
+            Display it in a notebook, or save it with ``savefig``.
         """
         from fuselearn.ensembles.trace import draw_trace
 
@@ -245,11 +244,11 @@ class MultilabelEnsemble(MultilabelBase):
         return draw_trace(self)
 
     def _member(self, model: Any) -> Any:
-        """Return the classifier that a model is the fitted one of, with the fitted attributes of its own."""
+        """Return the classifier for the model of a member, with those fitted attributes that only the member has."""
         raise NotImplementedError
 
     def _as_estimator(self, model: Any) -> Any:
-        """Return a model as a fitted estimator of its own."""
+        """Return a model as a separate fitted estimator."""
         member = self._member(model.model if isinstance(model, OnSomeFeatures) else model)
         for name in SHARED:
             if hasattr(self, name) and not hasattr(member, name):
@@ -275,11 +274,11 @@ class MultilabelEnsemble(MultilabelBase):
                 check_choice("reset", self.reset, ("training",))
 
     def _pose(self, problem: Problem) -> Problem:
-        """Report progress and call back."""
+        """Add progress reports and the callback to the problem."""
         return replace(problem, on_iteration=make_reporter(self, self._n_members(), self._as_estimator))
 
     def _train_bags(self, problem: Problem, method: SampledMethod) -> Trained:
-        """Train members by a method on random samples and features."""
+        """Train members with a method on random samples and features."""
         train = partial(
             train_on_bag,
             method=method,

@@ -14,7 +14,7 @@ from fuselearn.learners.table import as_frame
 
 LabelTable = npt.NDArray[np.uint8]
 PartialTable = npt.NDArray[np.int8]
-"""Labels of which some are unknown: 1, 0, or `UNKNOWN`."""
+"""Labels: 1, 0, or `UNKNOWN`."""
 
 UNKNOWN = -1
 
@@ -22,10 +22,10 @@ INDICATORS = "an indicator matrix of 0 and 1 with one column per label"
 BINARIZER = "sklearn.preprocessing.MultiLabelBinarizer makes an indicator matrix from sets or lists of labels."
 SEVERAL_TARGETS = (
     "For several targets with more than two classes each, use sklearn.multioutput.MultiOutputClassifier("
-    "fuselearn.ForestClassifier()), or any other classifier of one target in it."
+    "fuselearn.ForestClassifier()), or another single-target classifier in it."
 )
 CONTINUOUS = "A continuous target needs a regressor."
-DECISIONS = "Pass what predict returns, or probabilities > 0.5; probabilities themselves are another argument."
+DECISIONS = "Pass the output of predict, or probabilities > 0.5; pass probabilities as a separate argument."
 
 
 def read_labels(Y: Any, name: str = "y") -> LabelTable:
@@ -53,7 +53,7 @@ def read_labels(Y: Any, name: str = "y") -> LabelTable:
 
 
 def read_partial_labels(Y: Any, name: str = "y") -> PartialTable:
-    """Validate labels of which some may be unknown, and return them as an array of 0, 1 and `UNKNOWN`.
+    """Validate labels, some of which may be unknown, and return them as an array of 0, 1 and `UNKNOWN`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def read_partial_labels(Y: Any, name: str = "y") -> PartialTable:
 
 
 def restore_unknown(labels: PartialTable) -> npt.NDArray[Any]:
-    """Return labels with NaN where they are unknown, as users give them; they stay as they are if all are known."""
+    """Replace `UNKNOWN` by NaN, as in the labels passed by users; return known labels unchanged."""
     return np.where(labels == UNKNOWN, np.nan, labels) if (labels == UNKNOWN).any() else labels
 
 
@@ -88,7 +88,7 @@ def _read(Y: Any, name: str, *, partial: bool) -> PartialTable:
     if frame is None:
         return _binary(_as_array(Y, name), name, partial)
     _check_shape(frame.shape, name)
-    # Booleans with missing values would become objects.
+    # Boolean columns with missing values would become object arrays.
     columns = (c.cast(nw.Float64) if c.dtype == nw.Boolean else c for c in frame.iter_columns())
     return np.column_stack([_binary(c.to_numpy(), f"column {c.name!r} of {name}", partial) for c in columns])
 
@@ -123,12 +123,12 @@ def label_names(Y: Any) -> npt.NDArray[np.object_] | None:
     frame = as_frame(Y)
     if frame is None:
         return None
-    native = frame.to_native()  # column names may be other than text
+    native = frame.to_native()  # column names need not be strings
     return np.array(list(getattr(native, "columns", frame.columns)), dtype=object)
 
 
 def check_same_labels(names: npt.NDArray[Any] | None, others: npt.NDArray[Any] | None, message: str) -> None:
-    """Raise an error for labels with other names or in another order, if both have names that are text.
+    """Raise an error if names of labels differ or are in another order; names that are not strings are ignored.
 
     Examples
     --------
@@ -159,16 +159,15 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
     if len(shape) != 2:
         raise ValueError(
             f"{name} has {len(shape)} dimension(s); expected two, with one column per label. "
-            "A single label must be one column, such as y.reshape(-1, 1) or frame[['label']]. A column of "
-            "classes or of a continuous target is for ordinary classifiers and regressors, and for scikit-learn's "
-            "StratifiedKFold."
+            "Pass a single label as one column, such as y.reshape(-1, 1) or frame[['label']]. For a column of classes "
+            "or a continuous target, use an ordinary classifier or regressor, and scikit-learn's StratifiedKFold."
         )
     if 0 in shape:
-        raise ValueError(f"{name} has {shape[0]} sample(s) and {shape[1]} label(s); at least one of each is needed.")
+        raise ValueError(f"{name} has {shape[0]} sample(s) and {shape[1]} label(s); at least one of each is required.")
 
 
 def _binary(values: npt.NDArray[Any], name: str, partial: bool) -> PartialTable:
-    """Convert values to 0 and 1, and NaN to `UNKNOWN` if ``partial``; raise an error for others."""
+    """Convert values to 0 and 1, and NaN to `UNKNOWN` if ``partial``; raise an error for other values."""
     if values.dtype.kind not in "biuf":
         try:
             values = values.astype(np.float64)
@@ -187,4 +186,4 @@ def _binary(values: npt.NDArray[Any], name: str, partial: bool) -> PartialTable:
         if value % 1 > 0:
             hint = f" {DECISIONS if name.endswith('Y_pred') else CONTINUOUS}"
         raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}.{hint}")
-    return np.where(unknown, np.int8(UNKNOWN), values).astype(np.int8)  # typed: -1 overflows beside uint8
+    return np.where(unknown, np.int8(UNKNOWN), values).astype(np.int8)  # an untyped -1 would overflow with uint8

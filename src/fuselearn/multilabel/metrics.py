@@ -1,4 +1,4 @@
-"""Metrics of multi-label predictions that scikit-learn has not, and all metrics at once.
+"""Metrics of multi-label predictions: those that scikit-learn lacks, and all metrics at once.
 
 ::
 
@@ -7,7 +7,7 @@
 
 `multilabel_scores` and `label_scores` differ from `sklearn.metrics` in two respects:
 
-- Unknown labels, NaN in ``Y_true``, do not count, nor do samples or labels that are unknown altogether.
+- Unknown labels, NaN in ``Y_true``, are ignored, and so are samples and labels without any known entry.
 - The scores of a label that is *empty*, neither true nor predicted for any sample, are 0, as in scikit-learn with
   ``zero_division=0.0``. With ``empty=1.0`` they are 1, as in Mulan, mldr and many published results. Small folds lack
   many rare labels, so the two conventions differ widely there. A score is 0 where only its own denominator is 0.
@@ -15,10 +15,10 @@
 Metrics of probabilities never raise a warning:
 
 - The ranking loss of a sample without labels or with all labels is 0 and its ranking precision 1, as in scikit-learn.
-  The coverage, scikit-learn's ``coverage_error`` minus 1, of a sample without labels is 0, as in Mulan; its one-error
+  The coverage (scikit-learn's ``coverage_error`` minus 1) of a sample without labels is 0, as in Mulan; its one-error
   is 1, as in MEKA, Mulan and mldr, since its first label is wrong.
-- Labels of no test sample, or of all, do not count in the macro-averaged AUC and average precision. These are NaN
-  without any other label, and so are the micro averages if no entry, or every entry, is 1.
+- The macro-averaged AUC and average precision exclude labels that are constant in the test samples, and are NaN if all
+  labels are. The micro averages are NaN if no entry, or every entry, is 1.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Counts = npt.NDArray[np.int64]
 CURVES = {"auc": roc_auc_score, "average_precision": average_precision_score}
 N_BINS = 10
 ROUNDING = 1e-9
-"""How far sums of floating-point numbers may be outside the interval from 0 to 1."""
+"""Tolerance for rounding errors outside the interval from 0 to 1."""
 
 
 def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 0.0) -> dict[str, float]:
@@ -87,10 +87,10 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
 
     Notes
     -----
-    ``coverage`` is how far down the ranking of labels one must go to find all labels of a sample, as in Mulan, one less
-    than scikit-learn's ``coverage_error``. Labels of no sample, or of all, do not count in ``macro_auc`` and
-    ``macro_average_precision``, which are NaN without any other; a sample without labels has a ``coverage`` of 0 and a
-    ``one_error`` of 1.
+    ``coverage`` is the number of steps down the ranking of labels that are needed to cover all labels of a sample, as
+    in Mulan: one less than scikit-learn's ``coverage_error``. Constant labels are excluded from ``macro_auc`` and
+    ``macro_average_precision``, which are NaN if all labels are constant. A sample without labels has a ``coverage`` of
+    0 and a ``one_error`` of 1.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[PartialTable, LabelTable]:
 def _read_scores(probabilities: Any, truth: PartialTable) -> Floats:
     scores = read_probabilities(probabilities, truth.shape[1])
     if len(scores) != len(truth):
-        raise ValueError(f"Expected probabilities of {len(truth)} samples, but there are {len(scores)}.")
+        raise ValueError(f"Expected probabilities of {len(truth)} samples, got {len(scores)}.")
     if not np.isfinite(scores).all():
         raise ValueError("probabilities must be finite, but they contain NaN or infinite values.")
     return scores
@@ -197,7 +197,7 @@ def _count(truth: PartialTable, predicted: LabelTable, axis: int | None) -> list
 
 
 def _ratios(counts: list[Counts], empty: float) -> dict[str, Floats]:
-    """Divide, with 0 for a denominator of 0, `empty` if nothing is true or predicted, and NaN if nothing is known."""
+    """Compute ratios: 0 for a denominator of 0, `empty` if nothing is true or predicted, NaN if nothing is known."""
     if not 0 <= empty <= 1:
         raise ValueError(f"empty must be a number from 0 to 1, not {show(empty)}.")
     both, actual, predicted, known = counts
@@ -215,8 +215,8 @@ def _ratios(counts: list[Counts], empty: float) -> dict[str, Floats]:
 
 
 def _rank_labels(truth: PartialTable, scores: Floats) -> dict[str, float]:
-    """Compute the metrics of the order of a sample's labels."""
-    if truth.shape[1] == 1:  # scikit-learn would take a single column for classes
+    """Compute the metrics that rank the labels of each sample."""
+    if truth.shape[1] == 1:  # scikit-learn would treat a single column as classes
         truth, scores = np.pad(truth, ((0, 0), (0, 1)), constant_values=UNKNOWN), np.pad(scores, ((0, 0), (0, 1)))
     # Unknown labels count as negative and the least probable, which changes neither the rank of others nor the first.
     known = truth != UNKNOWN
@@ -238,13 +238,13 @@ def _rank_labels(truth: PartialTable, scores: Floats) -> dict[str, float]:
 
 
 def _score_each_label(truth: PartialTable, scores: Floats) -> dict[str, Floats]:
-    """Compute the metrics of the order of a label's samples, and its calibration error."""
+    """Compute the metrics that rank the samples of each label, and its calibration error."""
     values = {name: _by_label(metric, truth, scores) for name, metric in CURVES.items()}
     return {**values, "calibration_error": _calibration_errors(truth, scores)}
 
 
 def _by_label(metric: Any, truth: PartialTable, scores: Floats) -> Floats:
-    """Compute a metric of each label; NaN for one that no sample has, or all samples."""
+    """Compute a metric of each label, NaN for constant labels."""
     values = np.full(truth.shape[1], np.nan)
     for label in np.flatnonzero((truth == 1).any(axis=0) & (truth == 0).any(axis=0)):
         known = truth[:, label] != UNKNOWN
@@ -267,6 +267,6 @@ def _calibration_errors(truth: PartialTable, probabilities: Floats) -> Floats:
 
 
 def _mean_known(values: Floats) -> float:
-    """Return the mean of the values that are not NaN; without any, NaN."""
+    """Return the mean of the values that are not NaN, NaN if there are none."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")

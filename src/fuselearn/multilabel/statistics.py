@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 N_LISTED = 10
-"""Number of labels in the text."""
+"""Number of labels listed by ``repr``."""
 
 
 class LabelStatistics:
@@ -253,7 +253,7 @@ def _draw(values: npt.NDArray[Any], names: list[str], *, is_fraction: bool) -> F
 
     shown = values.astype(np.float64)
     if not is_fraction:
-        np.fill_diagonal(shown, np.nan)  # how often a label occurs would dwarf how often two do
+        np.fill_diagonal(shown, np.nan)  # the frequencies of single labels would dominate the color scale
     size = 2.2 + 0.32 * len(names)
     figure = Figure(figsize=(size + 1, size), layout="constrained")
     axes = figure.add_subplot()

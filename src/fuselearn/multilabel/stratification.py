@@ -38,9 +38,9 @@ def assign_samples(
     sizes : array of shape (n_folds,)
         Number of samples in each fold; they sum to n_samples.
     rng : Generator or None
-        Decides the order of the samples and all ties; None keeps the order, and ties go to the first.
+        Shuffles the samples and breaks ties; None keeps the order, and ties go to the first fold.
     fractions : array of shape (n_folds,), optional
-        Fractions of every label that the folds should get, as integers of any sum; the sizes by default.
+        Fraction of the positive samples of every label for each fold, as integers of any sum; ``sizes`` by default.
 
     Returns
     -------
@@ -72,13 +72,13 @@ def assign_groups(
 ) -> Folds:
     """Assign groups of samples to folds.
 
-    With p(f, l) the fraction of the positive samples of label l that fold f has, and s(f) its fraction of the samples,
-    each group is assigned to the fold for which ::
+    With p(f, l) the fraction of the positive samples of label l in fold f, and s(f) its fraction of all samples, each
+    group is assigned to the fold for which ::
 
         sum over folds f and labels l of  s(f) · (p(f, l) / s(f) - 1)²
 
-    increases least; all samples count as one more label, so that folds have the right size. The groups with the largest
-    fraction of any label come first, while there is still a choice.
+    increases least. An additional label that all samples have keeps the folds at the right size. Groups with the
+    largest fraction of any label are assigned first, as they are the most difficult to balance.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def assign_groups(
     fractions : array of shape (n_folds,)
         Fraction of the samples of each fold; they sum to 1.
     rng : Generator or None
-        Decides the order of groups of the same size, and ties; None keeps their order, and ties go to the first fold.
+        Shuffles groups of the same size and breaks ties; None keeps their order, and ties go to the first fold.
 
     Returns
     -------
@@ -179,13 +179,14 @@ class IterativeStratifiedKFold(BaseCrossValidator):
 
     Notes
     -----
-    Two choices differ from other implementations. Demands are fractions, as in the paper, stored as exact multiples of
-    1 / n_samples; utiml truncates them to integers, which makes no difference for folds of one size but would favor
-    the larger part of a train-test split. And a full fold takes no more samples, so that sizes differ by one sample at
-    most; in the paper the number of samples only breaks ties, and on small data folds differ by several percent.
+    There are two differences from other implementations. Demands are fractions, as in the paper, stored as exact
+    multiples of 1 / n_samples. utiml truncates them to integers, which makes no difference for folds of equal size but
+    would favor the larger part of a train-test split. Second, no samples are assigned to a full fold, so sizes differ
+    by at most one sample; in the paper the number of samples only breaks ties, and folds of small data differ by
+    several percent.
 
-    A label with fewer positive samples than folds is missing from some folds; there is no warning, as such labels are
-    common. A group with more samples than a fold should have makes its fold larger than the others.
+    A label with fewer positive samples than folds is missing from some folds. There is no warning, as such labels are
+    common. A group that is larger than n_samples / n_splits makes its fold larger than the others.
 
     References
     ----------
@@ -226,7 +227,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         self.n_repeats = check_whole_number("n_repeats", n_repeats, 1)
         self.shuffle = check_flag("shuffle", shuffle)
         if not shuffle and (random_state is not None or n_repeats > 1):
-            raise ValueError("random_state and n_repeats have no effect with shuffle=False; leave them out.")
+            raise ValueError("random_state and n_repeats have no effect with shuffle=False; use their defaults.")
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
@@ -250,7 +251,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         check_consistent_length(X, labels)
         assign = self._assign_samples(labels) if groups is None else self._assign_groups(labels, groups)
         rng = make_generator(self.random_state) if self.shuffle else None
-        # All errors are raised by the call, not by the first fold.
+        # A generator expression: errors are raised by the call, not by the first iteration.
         return (
             (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
             for folds in map(assign, [rng] * self.n_repeats)
@@ -266,7 +267,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         if self.n_splits > n_samples:
             raise ValueError(f"n_splits must be at most the number of samples, {n_samples}, not {self.n_splits}.")
         sizes = n_samples // self.n_splits + (np.arange(self.n_splits) < n_samples % self.n_splits)
-        # Folds that are larger by one sample must not demand more of each label: they would get all the rare ones.
+        # Equal demands: folds that are larger by one sample would otherwise get all the rare labels.
         return lambda rng: assign_samples(labels, sizes, rng, fractions=np.ones(self.n_splits))
 
     def _assign_groups(self, labels: sparse.csr_array, groups: Any) -> Callable[[np.random.Generator | None], Folds]:
@@ -290,8 +291,8 @@ def iterative_train_test_split(
 ) -> list[Any]:
     """Split arrays into training and test sets that preserve the frequency of every label.
 
-    It is called like scikit-learn's ``train_test_split``; samples are assigned as in `IterativeStratifiedKFold`, to two
-    folds of unequal size.
+    The interface is that of scikit-learn's ``train_test_split``; samples are assigned as in `IterativeStratifiedKFold`,
+    to two folds of unequal size.
 
     Parameters
     ----------
@@ -300,8 +301,8 @@ def iterative_train_test_split(
     stratify : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels), optional
         The labels, zeros and ones. The last of ``arrays`` by default.
     groups : array-like of shape (n_samples,), optional
-        Groups of samples, such as patients, each of which is in one of the sets, as in `IterativeStratifiedKFold`.
-        The sizes of the sets are then those that groups allow.
+        The group of each sample, such as the patient: all samples of a group are in the same set. The sizes of the sets
+        are then approximate.
     test_size, train_size : float, int or None, default=None
         Size of each set, as a fraction or as a number of samples. By default, ``test_size`` is the complement of
         ``train_size``, or 0.25. If the sizes do not add up to all samples, some are in neither set.

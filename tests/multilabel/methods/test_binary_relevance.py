@@ -117,7 +117,7 @@ def test_folds_can_be_given(labelled, recorder):
     StackedBinaryRelevanceClassifier("tree", recorder, cv=halves).fit(X, Y)
     expected = [BinaryRelevanceClassifier("tree").fit(X[a], Y[a]).predict_proba(X[b]) for a, b in halves]
     np.testing.assert_array_equal(recorder.tables[0][0], np.vstack(expected))
-    with pytest.raises(ValueError, match="cv must leave out every sample once"):
+    with pytest.raises(ValueError, match="cv must hold out every sample"):
         StackedBinaryRelevanceClassifier("tree", cv=halves[:1]).fit(X, Y)
 
 
@@ -142,5 +142,5 @@ def test_samples_without_weight_do_not_count(labelled):
 
 def test_one_sample_is_not_enough(labelled):
     X, Y = labelled
-    with pytest.raises(ValueError, match="one sample is not enough"):
+    with pytest.raises(ValueError, match="need at least two samples"):
         StackedBinaryRelevanceClassifier("tree").fit(X[:1], Y[:1])

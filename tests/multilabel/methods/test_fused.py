@@ -294,7 +294,7 @@ class TestMembers:
         ({"estimators": []}, r"estimators must be a list of \(name, classifier\), not \[\]"),
         ({"estimators": {"a": PCTForestClassifier()}}, "estimators must be a list of"),
         ({"estimators": [PCTForestClassifier()]}, "but one is PCTForestClassifier"),
-        ({"estimators": 2 * [("a", PCTForestClassifier())]}, "different names, but two are 'a'"),
+        ({"estimators": 2 * [("a", PCTForestClassifier())]}, "different names, but two are named 'a'"),
         ({"estimators": [("a", "forest")]}, r"estimators\['a'\] must be a classifier with predict_proba, not 'forest'"),
     ],
 )
@@ -329,5 +329,5 @@ def test_it_comes_back_from_a_file(pairs, model, tmp_path):
 
 def test_one_sample_gets_a_sentence(labelled):
     X, Y = labelled
-    with pytest.raises(ValueError, match="one sample is not enough"):
+    with pytest.raises(ValueError, match="needs at least two samples"):
         FusedMultilabelClassifier(forests()).fit(X[:1], Y[:1])

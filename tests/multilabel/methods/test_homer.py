@@ -135,7 +135,7 @@ def test_labels_that_no_row_has_are_impossible(estimator, clustering):
 def test_a_single_label_is_learned_from_all_rows():
     homer = HOMERClassifier(GaussianNB(), n_clusters=2)
     expected = BinaryRelevanceClassifier(GaussianNB()).fit(X, Y[:, :1]).predict_proba(NEW)
-    with pytest.warns(UserWarning, match=r"more than the 1 label\(s\)"):
+    with pytest.warns(UserWarning, match=r"exceeds the number of labels, 1"):
         np.testing.assert_array_equal(homer.fit(X, Y[:, :1]).predict_proba(NEW), expected)
     np.testing.assert_array_equal(homer.fit(X, Y[:, [0, 0]]).predict_proba(NEW), expected[:, [0, 0]])
 
@@ -156,7 +156,7 @@ def test_with_a_group_per_label_it_is_binary_relevance_on_the_rows_with_labels()
 
 
 def test_more_clusters_than_labels_get_a_sentence():
-    with pytest.warns(UserWarning, match=r"n_clusters=9 is more than the 8 label\(s\)"):
+    with pytest.warns(UserWarning, match=r"n_clusters=9 exceeds the number of labels, 8"):
         HOMERClassifier("tree", n_clusters=9).fit(X, Y)
 
 

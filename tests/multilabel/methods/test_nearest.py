@@ -131,20 +131,20 @@ def test_of_equally_near_samples_the_first_are_neighbors(metric):
     rows = np.column_stack([rng.integers(1, 3, (200, 2)), np.full(200, 5)]).astype(float)
     by_tree, of_sparse = (NeighborSearch(form(rows), metric, "standard") for form in (np.asarray, sparse.csr_array))
     for found in (by_tree.find(rows, 5), of_sparse.find(sparse.csr_array(rows), 5)):
-        for row, places in zip(rows, found.places, strict=True):
-            assert places.tolist() == np.flatnonzero((rows == row).all(axis=1))[:5].tolist()
+        for row, indices in zip(rows, found.indices, strict=True):
+            assert indices.tolist() == np.flatnonzero((rows == row).all(axis=1))[:5].tolist()
         assert (found.distances == 0).all()
     others = by_tree.find_others(5)
-    assert np.array_equal(others.places, of_sparse.find_others(5).places)
-    for number, places in enumerate(others.places):
+    assert np.array_equal(others.indices, of_sparse.find_others(5).indices)
+    for number, indices in enumerate(others.indices):
         same = np.flatnonzero((rows == rows[number]).all(axis=1))
-        assert places.tolist() == same[same != number][:5].tolist()
+        assert indices.tolist() == same[same != number][:5].tolist()
 
 
 def test_few_samples():
     assert MLkNNClassifier().fit([[1.0]], [[1, 0]]).predict([[5.0]]).tolist() == [[1, 0]]
     assert BRkNNClassifier().fit([[1.0], [2.0]], [[1], [0]]).predict_proba([[5.0]]).tolist() == [[0.5]]
-    with pytest.raises(ValueError, match="one sample is not enough"):
+    with pytest.raises(ValueError, match="needs at least two samples"):
         MLkNNClassifier(decision="per_label").fit([[1.0]], [[1, 0]])
 
 

@@ -81,7 +81,7 @@ def test_twice_as_many_models_as_labels_unless_there_are_fewer_choices(labelled)
 
 def test_more_labels_than_there_are_make_a_powerset(labelled):
     X, Y = labelled
-    with pytest.warns(UserWarning, match=r"labelset_size=9 is more than the 4 label\(s\)"):
+    with pytest.warns(UserWarning, match=r"labelset_size=9 exceeds the number of labels, 4"):
         model = RAkELClassifier(TREE, labelset_size=9, vote="probability").fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), LabelPowersetClassifier(TREE).fit(X, Y).predict_proba(X))
 
@@ -110,7 +110,7 @@ def test_constant_labels_and_weights(labelled):
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"labelset_size": 2, "n_labelsets": 1}, "cannot have all 4 labels; at least 2 are needed"),
+        ({"labelset_size": 2, "n_labelsets": 1}, "cannot cover all 4 labels; use at least 2 sets"),
         ({"overlapping": False, "n_labelsets": 2}, "n_labelsets must be None"),
     ],
 )

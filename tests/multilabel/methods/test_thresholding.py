@@ -207,13 +207,13 @@ class TestBadInput:
         [
             ({"cv": "bags"}, ValueError, "cv must be 'oob', a number of folds"),
             ({"cv": 151}, ValueError, "cv=151 needs at least 151 samples"),
-            ({"cv": "oob"}, ValueError, "KNeighborsClassifier has no out-of-bag probabilities"),
-            ({"estimator": LinearSVC()}, TypeError, "estimator must have predict_proba, which LinearSVC has not"),
+            ({"cv": "oob"}, ValueError, "KNeighborsClassifier has no parameter oob_score"),
+            ({"estimator": LinearSVC()}, TypeError, "estimator must have predict_proba, which LinearSVC does not have"),
             ({"estimator": None}, TypeError, "estimator must be a multi-label classifier"),
             (
                 {"estimator": ClassifierChain(forest()), "cv": "oob"},
                 ValueError,
-                "ClassifierChain has kept no out-of-bag probabilities",
+                "ClassifierChain did not compute out-of-bag probabilities",
             ),
         ],
     )
@@ -229,5 +229,5 @@ class TestBadInput:
                 return super().fit(X, y)
 
         model = ThresholdedClassifier(Unweighted(5), cv="oob")
-        with pytest.raises(ValueError, match="Unweighted does not take sample_weight"):
+        with pytest.raises(ValueError, match="Unweighted does not support sample_weight"):
             model.fit(X, Y, sample_weight=np.arange(150.0))

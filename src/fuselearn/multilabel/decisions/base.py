@@ -1,4 +1,4 @@
-"""What all decision rules have in common, and those that learn nothing."""
+"""The base class of decision rules, and the rules that need no fitting."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Decisions = npt.NDArray[np.int64]
 
 
 class DecisionRule(BaseEstimator):
-    """Base class of decision rules, which return labels when they are called with probabilities.
+    """Base class of decision rules: callables that take probabilities and return labels.
 
-    Rules with ``needs_scores`` are fitted first. A rule of your own implements ``_decide(scores)``, and if it learns,
-    also ``_learn(scores, labels, weights)`` and the class attribute ``_learns = True``.
+    Rules with ``needs_scores`` must be fitted first. To write a rule, implement ``_decide(scores)``; for a rule that
+    must be fitted, also ``_learn(scores, labels, weights)`` and the class attribute ``_learns = True``.
 
     Examples
     --------
@@ -42,14 +42,14 @@ class DecisionRule(BaseEstimator):
         return self._learns
 
     def fit(self, scores: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Fit the rule; rules that learn nothing are unchanged.
+        """Fit the rule; rules without learned parameters are unchanged.
 
         Parameters
         ----------
         scores : array of shape (n_samples, n_labels)
-            Probabilities by models that were not trained on the sample. Samples with NaN do not count.
+            Out-of-sample probabilities. Samples with NaN are ignored.
         Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-            True labels, zeros and ones; NaN, an unknown label, does not count.
+            True labels, zeros and ones; NaN, an unknown label, is ignored.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples.
 
@@ -67,7 +67,7 @@ class DecisionRule(BaseEstimator):
         weights = np.ones(len(table)) if weights is None else weights
         is_labeled = (truth != UNKNOWN).any(axis=1)
         if not is_labeled.any():
-            raise ValueError("Y has NaN only; known labels are needed to learn thresholds.")
+            raise ValueError("Y has only NaN; known labels are needed to learn thresholds.")
         used = is_labeled & ~np.isnan(table).any(axis=1) & (weights > 0)
         if not used.any():
             raise ValueError(
@@ -111,7 +111,7 @@ def check_probability(name: str, value: Any) -> float:
 
 
 def check_labels(scores: Scores, n_labels: int) -> None:
-    """Raise an error for scores of another number of labels than in fit."""
+    """Raise an error if the number of labels differs from that in fit."""
     if scores.shape[1] != n_labels:
         raise ValueError(f"scores must have {n_labels} labels, as in fit, not {scores.shape[1]}.")
 
@@ -127,7 +127,7 @@ def read_scores(scores: Any) -> Scores:
 
 
 class FixedThreshold(DecisionRule):
-    """Predict the labels with a probability above a threshold: the rule for a number.
+    """Predict the labels with a probability above a threshold, the rule for a number.
 
     Examples
     --------
@@ -143,4 +143,4 @@ class FixedThreshold(DecisionRule):
 
 
 class OwnDecision(FixedThreshold):
-    """Predict the labels that a model chooses by itself; applied to probabilities alone, those above 0.5."""
+    """Predict the labels chosen by the model itself; for probabilities alone, those above 0.5."""

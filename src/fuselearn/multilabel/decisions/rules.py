@@ -1,4 +1,4 @@
-"""The rule for a parameter ``decision``, and a rule on top of another one."""
+"""Make the rule for a parameter ``decision``; at least one label per sample."""
 
 from __future__ import annotations
 

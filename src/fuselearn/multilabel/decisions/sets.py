@@ -1,4 +1,4 @@
-"""Rules that choose whole sets of labels."""
+"""Rules that predict whole sets of labels."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from fuselearn.multilabel.labels import UNKNOWN, PartialTable
 
 PRIORS = (0.0, 0.25, 0.5)
 SHIFTS = (0.0, 0.5, -0.5, 1.0)
-# Probabilities nearer to 0 or 1 than this are moved, so that one label cannot decide alone.
+# Probabilities are clipped to [1e-4, 1 - 1e-4], so that a single label cannot dominate the sum of log-odds.
 LEAST_PROBABILITY = 1e-4
-# Values computed at a time.
+# Number of values computed at once.
 N_CELLS = 2**22
 
 
 class KnownSets(DecisionRule):
     """Predict the most probable of the label sets of the training samples, assuming independent labels.
 
-    Of the sets S in training, each that of a fraction q(S) of the samples, the one with the largest ::
+    With q(S) the fraction of the training samples whose label set is S, the predicted set maximizes ::
 
         sum over j in S of (log p_j / (1 - p_j) + shift) + prior · log q(S)
 
-    is predicted. This is the rule for subset accuracy: a new set is hardly ever right. The shift and the weight of the
-    prior are those with the best subset accuracy on out-of-sample probabilities, where a set that only one sample has
-    cannot be right.
+    This rule optimizes subset accuracy, since label sets that do not occur in training are rarely correct. The shift
+    and the weight of the prior have the best subset accuracy on out-of-sample probabilities, where the label set of a
+    single sample is never correct.
 
     .. versionadded:: 0.2
 
@@ -78,7 +78,7 @@ class KnownSets(DecisionRule):
 
     @property
     def offsets(self) -> Scores:
-        """What is added to the sum of the log-odds of each set's labels."""
+        """The shift and prior terms of each set."""
         return self._offsets(self.shift_, self.prior_)
 
     def _offsets(self, shift: float, prior: float) -> Scores:
@@ -86,7 +86,7 @@ class KnownSets(DecisionRule):
         return offsets
 
     def _score_sets(self, scores: Scores) -> Iterator[tuple[slice, Scores]]:
-        """Yield parts of the samples with the sum of the log-odds of each set's labels."""
+        """Yield batches of samples with the sum of log-odds over the labels of each set."""
         n_at_once = max(1, N_CELLS // len(self.sets_))
         indicators = self.sets_.T.astype(np.float64)
         for start in range(0, len(scores), n_at_once):
@@ -97,8 +97,8 @@ class KnownSets(DecisionRule):
 class ExpectedF1(DecisionRule):
     """Predict the set of labels with the largest expected F1, assuming independent labels.
 
-    It needs calibrated probabilities and no threshold: if all labels of a sample are uncertain, it chooses some with a
-    probability below 0.5.
+    The rule needs calibrated probabilities and no threshold: if all labels of a sample are uncertain, it may predict
+    labels with a probability below 0.5.
 
     With the labels in order of decreasing probability, the best set of k labels is the first k (Lewis 1995). With T_k
     true labels among those and S_k among the others::
@@ -117,10 +117,10 @@ class ExpectedF1(DecisionRule):
     Parameters
     ----------
     empty : float, default=1.0
-        F1 of an empty set if no label is true. With 0, every sample gets a label.
+        F1 of an empty set if no label is true. With 0, at least one label is predicted for every sample.
     noise_rate : float or "auto", default=0.0
-        Fraction of the training labels that were flipped by chance; the probabilities are then corrected for it. Any
-        but 0 is learned in ``fit``. "auto" estimates it, see
+        Fraction of the training labels that were flipped by chance; the probabilities are then corrected for it. With a
+        value other than 0, the rule must be fitted. "auto" estimates it, see
         :func:`~fuselearn.multilabel.label_noise.estimate_noise_rate`.
 
     Attributes
@@ -151,7 +151,7 @@ class ExpectedF1(DecisionRule):
 
     @property
     def needs_scores(self) -> bool:
-        """Whether the fraction of flips must be learned."""
+        """Whether the rule must be fitted, to set the fraction of flipped labels."""
         return bool(self.noise_rate != 0.0)
 
     def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:

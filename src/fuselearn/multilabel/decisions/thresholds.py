@@ -260,9 +260,9 @@ class MacroF1Thresholds(LabelThresholds):
 def _match_truth(
     scores: Scores, truth: PartialTable, weights: Scores, noise_rate: float = 0.0, frequency: float = 1.0
 ) -> float:
-    """Return the threshold with which as many known labels are predicted, by weight, as are true.
+    """Return the threshold with which the predicted known labels have the same total weight as the true ones.
 
-    It is halfway between two scores; the higher one of two equally good thresholds.
+    It is halfway between two scores; of two equally good thresholds, it is the higher one.
     """
     known = truth != UNKNOWN
     entries = np.broadcast_to(weights[:, None], truth.shape)[known]
@@ -307,7 +307,7 @@ def _best_common_threshold(scores: Scores, positives: npt.NDArray[Any], weights:
 
 
 def _shrink(best: Scores, common: float, n_positives: Scores, shrinkage: float) -> Scores:
-    """Shrink thresholds toward a common one, the more, the fewer positive samples they were learned from."""
+    """Shrink thresholds toward a common one, more strongly for labels with fewer positive samples."""
     learned = ~np.isnan(best) & (n_positives > 0)
     fractions = np.divide(n_positives, n_positives + shrinkage, out=np.zeros_like(n_positives), where=learned)
     return common + fractions * (np.where(learned, best, common) - common)

@@ -53,7 +53,7 @@ def train_adaboost_mh(problem: Problem, n_estimators: int = 100, *, learning_rat
         LabelForest(
             ((tree, tree.values) for tree in trees),
             learner.coder.n_categories_,
-            start=np.zeros(Y.shape[1]) if trees else constant_votes,  # samples that are all alike cannot be split
+            start=np.zeros(Y.shape[1]) if trees else constant_votes,  # identical samples cannot be split
             divisor=0.5,
             is_logistic=True,
             n_threads=n_threads,
@@ -63,52 +63,53 @@ def train_adaboost_mh(problem: Problem, n_estimators: int = 100, *, learning_rat
     trained.trace = {
         "n_iter_": len(trees),
         "normalizers_": np.array(normalizers),
-        "feature_importances_": scale_rows(np.maximum(gains, 0.0)),  # only rounding makes a gain negative
+        "feature_importances_": scale_rows(np.maximum(gains, 0.0)),  # negative only by rounding
     }
     return trained
 
 
 class AdaBoostMHClassifier(MultilabelBase):
-    """Boosting for many labels: each round adds a stump that votes for or against every label (AdaBoost.MH).
+    """Multi-label boosting: each round adds a stump that votes for or against every label (AdaBoost.MH).
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    Every pair of a sample i and a label l has a weight D(i, l), at first all equal, or 0 if it is not known whether the
-    sample has the label, NaN in ``y``. A round chooses the split of the samples into two sides with the smallest ::
+    Every pair of a sample i and a label l has a weight D(i, l). Initial weights are equal, and 0 for unknown labels,
+    NaN in ``y``. Each round splits the samples into the two sides that minimize ::
 
         Z = 2 sum over sides s and labels l of sqrt(W+(s, l) W-(s, l)),
 
-    W+ and W- being the weights of the side's samples with and without the label. Side s then votes ::
+    where W+ and W- are the total weights of the samples of a side with and without the label. The vote of side s is ::
 
         c(s, l) = 1/2 log((W+(s, l) + e) / (W-(s, l) + e)),     e = 1 / (n_samples n_labels),
 
-    and D(i, l) is multiplied by exp(-c) if sample i has label l, else by exp(c), and divided by its sum. This is the
-    variant with real-valued votes of domain partitions; the share of wrong pairs in training is at most the product of
-    all sums. The probability of a label is 1 / (1 + exp(-2 f)), f being the sum of its votes.
+    and D(i, l) is multiplied by exp(-c) if sample i has label l, else by exp(c), and then normalized to a sum of 1.
+    This is the paper's variant of domain partitioning with real-valued votes. The fraction of wrong pairs in training
+    is at most the product of the normalizers. The probability of a label is 1 / (1 + exp(-2 f)), with f the sum of its
+    votes.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Maximum number of rounds.
     learning_rate : float, default=1.0
-        Factor of the votes; below 1 training is slower and steadier.
+        Shrinks the votes of each round. Smaller values need more rounds and usually overfit less.
     decision : float, str or rule, default=0.5
         How labels are predicted from probabilities: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
     verbose : int, default=0
         1 prints about ten lines of progress with the remaining time, 2 one line per round.
     random_state : int, RandomState or None, default=None
-        Seed of the folds on which a rule for decisions is learned; boosting itself has no random choices.
+        Seed of the folds for fitting a decision rule; boosting itself is deterministic.
     n_jobs : int or None, default=None
         Threads that share the features. Results do not depend on it.
 
     Attributes
     ----------
     feature_importances_ : array of shape (n_labels, n_features)
-        How much splits on a feature lower the exponential loss of a label; see below.
+        Decrease of the exponential loss of a label by splits on a feature, normalized; see Notes.
     n_iter_ : int
-        Rounds made; fewer than ``n_estimators`` once no split lowers the bound any more.
+        Number of rounds, below ``n_estimators`` if no further split lowers the bound.
     normalizers_ : array of shape (n_iter,)
-        The sum of the weights after each round, before they are divided by it.
+        Sum of the weights after each round, before normalization.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
@@ -120,10 +121,10 @@ class AdaBoostMHClassifier(MultilabelBase):
 
     Notes
     -----
-    Without a split, the best constant votes leave 2 sqrt(W+(l) W-(l)) of the weight of label l; the two sides together
-    leave less. The difference, times the product of the sums of all rounds before, is what the round's feature takes
-    from the label's exponential loss. ``feature_importances_`` holds the sums over the rounds, each row divided by its
-    own sum; the row of a label that no split tells anything about is 0.
+    Without a split, the best constant vote leaves the weight 2 sqrt(W+(l) W-(l)) of label l; with the split, the two
+    sides together leave less. The difference, times the product of the normalizers of all previous rounds, is the
+    decrease of the label's exponential loss by the feature of the round. ``feature_importances_`` is the sum over the
+    rounds, with each row normalized to a sum of 1; a label that no split improves has a row of zeros.
 
     References
     ----------
@@ -175,16 +176,16 @@ class AdaBoostMHClassifier(MultilabelBase):
 
 
 def _weigh(pairs: Scores, has_label: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """Sum the weights of the pairs with each label, and of those without."""
+    """Sum the weights of the samples with each label, and of those without."""
     return np.array([np.where(has_label, pairs, 0.0).sum(axis=0), np.where(has_label, 0.0, pairs).sum(axis=0)])
 
 
 def _vote(weights: npt.NDArray[np.float64], smoothing: float) -> npt.NDArray[np.float64]:
-    """Weigh the pairs with a label against those without."""
+    """Compute half the log-ratio of the weights with and without each label."""
     with_label, without = weights + smoothing
     return 0.5 * np.log(with_label / without)
 
 
 def _rest(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the weight that the best vote leaves to each label."""
+    """Return the weight of each label that remains after the best vote."""
     return 2.0 * np.sqrt(weights[0] * weights[1])

@@ -39,7 +39,7 @@ def train_relevance(
 ) -> LabelModel:
     """Train one model per label, on the samples with a known label.
 
-    Labels that are known of the same samples are trained together. One that is known of none is constant, 0.
+    Labels that are known for the same samples are trained together. A label without known samples is constant, 0.
     """
     is_unknown = Y == UNKNOWN
     if not is_unknown.any():
@@ -55,7 +55,7 @@ def train_relevance(
 
 
 class JoinedLabels(LabelModel):
-    """Models of some of the labels each, as one of all of them.
+    """A model of all labels that consists of models of some of the labels.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ class BinaryRelevanceClassifier(MultilabelBase):
 
         p_j(x) = P(y_j = 1 | x),
 
-    so dependencies between labels are not used. A model is trained on the samples with a known label, not NaN.
+    so dependencies between labels are not used. The model of a label is trained on the samples for which it is known,
+    not NaN.
 
     Parameters
     ----------
@@ -96,10 +97,10 @@ class BinaryRelevanceClassifier(MultilabelBase):
     Attributes
     ----------
     estimators_ : list of classifiers
-        One for each label, unless they are SVMs. A label that was constant has scikit-learn's
-        ``DummyClassifier``, or a tree without splits.
+        One for each label; not available for SVMs. The model of a constant label is scikit-learn's ``DummyClassifier``
+        or a tree without splits.
     feature_importances_ : array of shape (n_labels, n_features)
-        The importances of each label's model, if the base estimator has some, as trees and forests do.
+        Importances of the model of each label, if the base estimator has importances, as trees and forests do.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
@@ -107,8 +108,8 @@ class BinaryRelevanceClassifier(MultilabelBase):
     See Also
     --------
     EnsembleOfBinaryRelevanceClassifier : Equal votes of such models on random samples.
-    StackedBinaryRelevanceClassifier : A second model per label learns from the scores of all labels.
-    ChainClassifier : Labels learn from the labels before them.
+    StackedBinaryRelevanceClassifier : A second model per label is trained on the scores of all labels.
+    ChainClassifier : Previous labels are features of the next ones.
     sklearn.multioutput.MultiOutputClassifier : The same, in scikit-learn.
 
     References
@@ -148,13 +149,13 @@ class BinaryRelevanceClassifier(MultilabelBase):
 
     @cached_property
     def estimators_(self) -> list[Any]:
-        """The fitted models of the labels, as estimators of their own."""
+        """The fitted models of the labels, as separate estimators."""
         check_is_fitted(self)
         return as_estimators(self, self._fused_.models[0], getattr(self, "feature_names_in_", None))
 
     @cached_property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """The feature importances of the labels' models; a label that was constant has zeros."""
+        """The feature importances of the labels' models; zeros for constant labels."""
         check_is_fitted(self)
         nothing = np.zeros(self.n_features_in_)
         return np.array(
@@ -163,12 +164,12 @@ class BinaryRelevanceClassifier(MultilabelBase):
 
 
 def as_estimators(classifier: MultilabelBase, model: Any, names: npt.NDArray[Any] | None) -> list[Any]:
-    """Return the models of labels as estimators of their own, one per label.
+    """Return the models of labels as separate estimators, one per label.
 
     Parameters
     ----------
     classifier : MultilabelBase
-        The fitted classifier that the model is of.
+        The fitted classifier of the model.
     model : LabelModel
         Trained by the learner of the base estimator, or by an extension of it.
     names : array of shape (n_features + n_appended,), optional
@@ -177,7 +178,7 @@ def as_estimators(classifier: MultilabelBase, model: Any, names: npt.NDArray[Any
     Raises
     ------
     AttributeError
-        If its models are none: an SVM shares its data with all others.
+        If the models are SVMs, which share their training data.
     """
     if isinstance(model, OnSomeFeatures):
         return as_estimators(classifier, model.model, names)
@@ -187,7 +188,7 @@ def as_estimators(classifier: MultilabelBase, model: Any, names: npt.NDArray[Any
     if isinstance(model, LabelClones):
         return [one.estimator for one in model.split()]
     if not isinstance(model, LabelTrees):
-        raise AttributeError("SVMs of the core are no estimators of their own.")
+        raise AttributeError("SVMs share their training data and are not available as separate estimators.")
     coder = TableCoder()
     coder.n_categories_ = model.n_categories
     n_appended = len(model.n_categories) - len(classifier._coder_.categories_)
@@ -251,7 +252,7 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
 
     Notes
     -----
-    Number, vote and decision are those that suit :class:`EnsembleOfChainsClassifier`.
+    The defaults of ``n_estimators``, ``vote`` and ``decision`` are those of :class:`EnsembleOfChainsClassifier`.
 
     References
     ----------
@@ -284,8 +285,8 @@ def train_stacked(problem: Problem, final: Any, cv: Any = 5) -> Trained:
     parts = hold_out(lambda part: train_one(part, seed), problem, splits, lambda: problem.rng)
     scores = average_held_out(parts, splits, problem.n_samples)
     if np.isnan(scores[problem.initial_weights > 0]).any():
-        raise ValueError("cv must leave out every sample once, for the second level to be trained on it.")
-    scores = np.nan_to_num(scores)  # of samples without any weight, which the second level does not see
+        raise ValueError("cv must hold out every sample, because the second level is trained on out-of-fold scores.")
+    scores = np.nan_to_num(scores)  # only samples with weight 0, which the second level ignores, have NaN
     learner = bind(final, scores, problem.learner.n_threads)
     second = train_one(replace(problem, learner=learner, X=scores), final_seed).fused.models[0]
     learner.release()
@@ -294,11 +295,11 @@ def train_stacked(problem: Problem, final: Any, cv: Any = 5) -> Trained:
 
 
 def _split(problem: Problem, cv: Any, seed: int) -> Splits:
-    """Return the samples inside and outside of each split; folds by their number have samples with a weight."""
+    """Return the training and test samples of each split; a number of folds splits samples with a positive weight."""
     if not isinstance(cv, int):
         return list_splits(cv, problem.n_samples, problem.target.values)
     if np.count_nonzero(problem.initial_weights) < 2:
-        raise ValueError("The second level is trained on samples left out in turn, so one sample is not enough.")
+        raise ValueError("The second level is trained on out-of-fold scores, which need at least two samples.")
     return stratified_splits(problem, cv, seed)
 
 
@@ -321,12 +322,12 @@ class StackedBinaryRelevanceClassifier(MultilabelBase):
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    With p_1(x), ..., p_L(x) the probabilities of binary relevance, a second-level model of each label j learns ::
+    With p_1(x), ..., p_L(x) the probabilities of binary relevance, a second-level model of each label j estimates ::
 
         q_j(x) = P(y_j = 1 | p_1(x), ..., p_L(x)),
 
-    so that a label can correct another, in both directions and without an order of the labels. The second level is
-    trained on out-of-fold scores: on its own training samples the first level looks better than it is.
+    so each label can correct any other, without an order of the labels as in a chain. The second level is trained on
+    out-of-fold scores, because the first level overfits its training samples.
 
     .. versionadded:: 0.2
 
@@ -354,7 +355,7 @@ class StackedBinaryRelevanceClassifier(MultilabelBase):
     See Also
     --------
     BinaryRelevanceClassifier : The first level alone.
-    ChainClassifier : Each label learns from the labels before it, and from the features.
+    ChainClassifier : The features and the previous labels predict the next label.
 
     References
     ----------

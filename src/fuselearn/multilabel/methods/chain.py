@@ -1,8 +1,8 @@
-"""Classifier chains: each label's model sees the labels before it. Alone, probabilistic, and in ensembles.
+"""Classifier chains, where the previous labels are features of the next one: greedy, probabilistic, and in ensembles.
 
-A probabilistic chain follows several paths. A path is a beginning of a label set, in the order of the chain. Each label
-continues every path with 0 and with 1; then the most probable paths of each sample are kept (beam search), or random
-ones (Monte Carlo).
+A probabilistic chain follows several paths. A path consists of the values of the first labels of the chain. The next
+label extends every path with 0 and with 1; then the most probable paths of each sample are kept (beam search), or
+random paths (Monte Carlo).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fuselearn.multilabel.methods.binary_relevance import as_estimators
 
 
 class PathSearch(NamedTuple):
-    """Which paths are followed: the most probable ones, or random ones by given random numbers."""
+    """How paths are chosen: the most probable ones, or random ones from given random numbers."""
 
     n_paths: int
     """Paths per sample."""
@@ -65,7 +65,7 @@ def follow_paths(models: list[LabelModel], search: PathSearch, X: Any, only: Ind
         logs = (paths.logs[:, None] + steps).ravel()
         if search.uniforms is None:
             kept, weights = keep_most_probable(np.repeat(paths.samples, 2), logs, search.n_paths)
-        else:  # equal paths of a sample are followed once
+        else:  # identical paths of a sample are merged
             is_one = search.uniforms[:, place] < p[path_of_draw]
             kept, found = np.unique(2 * path_of_draw + is_one, return_inverse=True)
             path_of_draw = found.reshape(is_one.shape)
@@ -77,14 +77,14 @@ def follow_paths(models: list[LabelModel], search: PathSearch, X: Any, only: Ind
 
 
 def keep_most_probable(owners: Indices, logs: Scores, n_paths: int) -> tuple[Indices, Scores]:
-    """Return the most probable paths of each sample, of equal ones those with 0, and their weights.
+    """Return the most probable paths of each sample and their weights; ties go to paths with 0.
 
     Parameters
     ----------
     owners : int array
         The sample of each path, in ascending order.
     logs : array
-        Logarithms of the paths' probabilities; impossible paths are left out.
+        Logarithms of the paths' probabilities; impossible paths are dropped.
     n_paths : int
         Maximum number of paths per sample.
 
@@ -113,7 +113,7 @@ def find_best_sets(paths: Paths) -> Labels:
 def _score_paths(
     model: LabelModel, paths: Paths, X: Any, only: Indices | None, batch_size: int
 ) -> npt.NDArray[np.float64]:
-    """Return the probability of the next label after each path, in batches of as many paths as there are samples.
+    """Return the probability of the next label for each path, in batches of n_samples paths.
 
     The kernel values of all paths at once could take many times the memory of those of the samples.
     """
@@ -132,7 +132,7 @@ def train_chain(
     search: PathSearch | None = None,
     weights: Weights | None = None,
 ) -> Chain:
-    """Train the models of a chain, each on the table and the true labels before it.
+    """Train the models of a chain, each on the features and the true values of the previous labels.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def train_chain(
     order : int array of shape (n_labels,)
         Indices of the labels in the order of the chain.
     search : PathSearch, optional
-        Which paths are followed in prediction; the greedy one by default.
+        The paths followed in prediction; by default the greedy path.
     """
     models: list[LabelModel] = []
     ordered = Y[:, order]
@@ -164,7 +164,7 @@ class Chain(LabelModel):
         self.search = search
 
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
-        """Return the probability of each label on the greedy path, or its marginal over several paths."""
+        """Return the probability of each label on the greedy path, or the marginals over several paths."""
         if self.search is not None:
             return self._in_order(follow_paths(self.models, self.search, X, only)[0])
         found: list[npt.NDArray[np.float64]] = []
@@ -174,14 +174,14 @@ class Chain(LabelModel):
         return self._in_order(np.column_stack(found))
 
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return 1 for the labels of the most probable of several paths, or the probabilities on the greedy path."""
+        """Return the labels of the most probable path as 0 and 1, or the probabilities on the greedy path."""
         if self.search is None:
             return self.scores(X, only=only)
         best = find_best_sets(follow_paths(self.models, self.search, X, only)[1])
         return self._in_order(best.astype(np.float64))
 
     def _in_order(self, columns: Scores) -> Scores:
-        """Put columns in the order of the chain into that of the labels."""
+        """Reorder columns from the order of the chain to the order of the labels."""
         scores = np.empty(columns.shape)
         scores[:, self.order] = columns
         return scores
@@ -231,8 +231,8 @@ class ChainClassifier(MultilabelBase):
     order_ : array of shape (n_labels,)
         Indices of the labels in the order of the chain.
     estimators_ : list of classifiers
-        The models in the order of the chain, unless they are SVMs. Each expects the previous labels as additional
-        features. A label that was constant has scikit-learn's ``DummyClassifier``, or a tree without splits.
+        The models in the order of the chain; not available for SVMs. Each expects the previous labels as additional
+        features. The model of a constant label is scikit-learn's ``DummyClassifier`` or a tree without splits.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
@@ -240,15 +240,15 @@ class ChainClassifier(MultilabelBase):
     See Also
     --------
     EnsembleOfChainsClassifier : Equal votes of chains in random orders.
-    BinaryRelevanceClassifier : Each label on its own.
+    BinaryRelevanceClassifier : Independent models of the labels.
     sklearn.multioutput.ClassifierChain : Chains of scikit-learn.
 
     Notes
     -----
-    To an :class:`~fuselearn.SVMClassifier`, labels before are -1 and 1 beside standardized features, and 0 and 1 beside
-    others; its default ``gamma`` does not count them. It needs no new Gram matrix for a label that joins the features:
-    with g = ``gamma``, a linear value grows by the product of the two samples' entries, and a radial one shrinks by the
-    factor exp(-g d^2), d being the difference of the entries.
+    For an :class:`~fuselearn.SVMClassifier`, previous labels are encoded as -1 and 1 if features are standardized, else
+    as 0 and 1; its default ``gamma`` ignores them. The Gram matrix is updated for each label instead of computed again:
+    a value of the linear kernel increases by the product of the two samples' entries, and a value of the radial kernel
+    is multiplied by exp(-gamma d^2), with d the difference of the entries.
 
     A marginal is the mean of P(y_j = 1 | x, y_1, ..., y_{j-1}) over the paths, weighted by their probabilities up to
     label j for the beam and equally for random paths. All samples share the random numbers of the paths, so predictions
@@ -335,7 +335,7 @@ class ChainClassifier(MultilabelBase):
         return model if isinstance(model, Chain) else model.model
 
     def _read_order(self, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-        """Return the numbers of the labels in the order of the chain."""
+        """Return the indices of the labels in the order of the chain."""
         numbers = np.arange(self.n_labels_)
         if self.order is None:
             return numbers
@@ -345,11 +345,11 @@ class ChainClassifier(MultilabelBase):
         for names in (self.labels_.tolist(), numbers.tolist()):
             if len(given) == len(names) and set(given) == set(names):
                 return np.array([names.index(label) for label in given])
-        raise ValueError(f"order must name each of the {self.n_labels_} labels once, not {show(self.order)}.")
+        raise ValueError(f"order must contain each of the {self.n_labels_} labels once, not {show(self.order)}.")
 
     @cached_property
     def estimators_(self) -> list[Any]:
-        """The fitted models in the order of the chain, as estimators of their own."""
+        """The fitted models in the order of the chain, as separate estimators."""
         check_is_fitted(self)
         names: list[Any] | None = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         found = []
@@ -412,13 +412,13 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     See Also
     --------
     ChainClassifier : A single chain, on all samples.
-    EnsembleOfBinaryRelevanceClassifier : Members in which each label is on its own.
+    EnsembleOfBinaryRelevanceClassifier : Members with independent models of the labels.
 
     Notes
     -----
-    Ten chains that vote with labels have so few distinct scores that labels tie. On five datasets, label ranking
-    average precision is 0.795 for them, and 0.840 for 25 chains that vote with probabilities; 50 chains add nothing.
-    One threshold by the number of labels then has a macro F1 of 0.665 and a micro F1 of 0.742, a threshold of 0.5 has
+    Ten chains that vote with labels have so few distinct scores that labels tie. On five datasets, their label ranking
+    average precision is 0.795, compared with 0.840 for 25 chains that vote with probabilities; 50 chains are no better.
+    With these votes, the cardinality threshold has a macro F1 of 0.665 and a micro F1 of 0.742, a threshold of 0.5 has
     0.640 and 0.728 (``python -m benchmarks chain_votes``).
 
     References

@@ -1,4 +1,4 @@
-"""The fused multi-label classifier: several kinds of ensembles, weighed label by label on held-out samples."""
+"""The fused multi-label classifier: several kinds of ensembles, weighted for each label on held-out samples."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ MEASURES: Mapping[str, Callable[..., float]] = {
     "subset": accuracy_score,
     "ranking": label_ranking_average_precision_score,
 }
-"""What ``score`` returns; the last one ranks probabilities."""
+"""Metrics returned by ``score``; the last one ranks probabilities."""
 
 
 def train_fused(
@@ -77,7 +77,7 @@ def train_fused(
     on_member: Callable[[int, MultilabelBase], bool],
     part: SamplePart | None = None,
 ) -> Trained:
-    """Train members, weigh them on held-out samples, and fuse them label by label.
+    """Train members, estimate their weights on held-out samples, and fuse them label by label.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def train_fused(
     on_member : callable
         ``on_member(number, member)`` is called after each member, counted from 1; True ends training.
     part : SamplePart, optional
-        Samples that SVMs are trained on instead of all.
+        The training samples of SVMs, if they are not trained on all.
     """
-    Y, shares = problem.target.values, problem.initial_weights
+    Y, weights = problem.target.values, problem.initial_weights
     seeds = problem.rng.integers(2**31, size=len(members)).tolist()
     fitted: dict[str, MultilabelBase] = {}
     found, seconds = [], []
@@ -104,26 +104,26 @@ def train_fused(
         found.append(scores)
         if on_member(len(fitted), fitted[name]):
             break
-    held_out, constants = _fill_gaps(np.stack(found)), find_constants(Y[shares > 0])
-    known = ~np.isnan(held_out[0]).any(axis=1) & (shares > 0)
+    held_out, constants = _fill_gaps(np.stack(found)), find_constants(Y[weights > 0])
+    known = ~np.isnan(held_out[0]).any(axis=1) & (weights > 0)
     if part is not None:
         part.problem.learner.release()
         known &= np.isin(np.arange(len(Y)), part.samples)
-    held_out, truth, shares = held_out[:, known], Y[known], shares[known] / shares[known].mean()
-    fusion = fit_log_odds(held_out, truth, shares)
+    held_out, truth, weights = held_out[:, known], Y[known], weights[known] / weights[known].mean()
+    fusion = fit_log_odds(held_out, truth, weights)
     out_of_bag = OutOfBag(*Y.shape)
     out_of_bag.add(np.flatnonzero(known), fix_constants(fusion.fuse(held_out), constants))
     trace = {
         "_coder_": MemberCoder(list(fitted.values())),
         "named_estimators_": fitted,
-        "errors_": np.average((held_out - truth) ** 2, axis=1, weights=shares),
+        "errors_": np.average((held_out - truth) ** 2, axis=1, weights=weights),
         "seconds_": np.array(seconds),
     }
     return replace(single(FusedModel(list(fitted.values()), fusion), problem), trace=trace, out_of_bag=out_of_bag)
 
 
 def fit_member(problem: Problem, member: MultilabelBase, seed: int) -> tuple[MultilabelBase, Scores]:
-    """Fit a member on a table that it may share with others; also return its held-out scores."""
+    """Fit a member on a table that it may share with other members; also return its held-out scores."""
     shared: Any = problem.learner
     Y, weights = problem.target.values, problem.weights
     model = seed_estimator(clone(member), seed, unset_only=True)
@@ -141,14 +141,14 @@ def fit_member(problem: Problem, member: MultilabelBase, seed: int) -> tuple[Mul
 
 
 class SamplePart(NamedTuple):
-    """Some of the samples, and the problem of learning from them alone."""
+    """A subset of the samples, and the problem restricted to it."""
 
     samples: Indices
     problem: Problem
 
 
 def draw_part(problem: Problem, n_samples: int) -> SamplePart:
-    """Draw samples in which labels are as frequent as in all."""
+    """Draw a subset of the samples, stratified by labels."""
     seed = int(problem.rng.integers(2**31))
     everything, Y = np.flatnonzero(problem.initial_weights), problem.target.values
     samples = np.sort(
@@ -169,7 +169,7 @@ def draw_part(problem: Problem, n_samples: int) -> SamplePart:
 
 
 class MemberCoder:
-    """What prepares new samples for all members, once for those that share a table."""
+    """Prepare new samples for all members, once for members with the same table."""
 
     def __init__(self, members: list[MultilabelBase]) -> None:
         self.members = members
@@ -180,7 +180,7 @@ class MemberCoder:
         return min(getattr(member._coder_, "batch_size", 2**31) for member in self.members)
 
     def transform(self, X: Any) -> list[Any]:
-        """Return samples as each member takes them."""
+        """Return the samples prepared for each member."""
         prepared: dict[int, Any] = {}
         for member in self.members:
             coder, key = member._coder_, _find_table(member)
@@ -191,7 +191,7 @@ class MemberCoder:
 
 
 def _find_table(member: MultilabelBase) -> int:
-    """Return what members that take the same prepared samples have in common."""
+    """Return a key that is the same for members with the same prepared samples."""
     return id(getattr(member._coder_, "table", member._coder_))
 
 
@@ -212,9 +212,10 @@ class FusedModel(LabelModel):
 
 
 def _fill_gaps(held_out: Scores) -> Scores:
-    """Replace what a member has no score for by the mean of the others; NaN stays if none has.
+    """Replace missing scores of a member by the mean of the other members; NaN remains if no member has a score.
 
-    The samples that KFHE always draws are the hard ones: without them, all members would seem better than they are.
+    KFHE draws difficult samples most often, so these have no out-of-bag scores. Without them, the errors of all members
+    would be underestimated.
     """
     is_missing = np.isnan(held_out)
     n_known = (~is_missing).sum(axis=0)
@@ -223,83 +224,88 @@ def _fill_gaps(held_out: Scores) -> Scores:
 
 
 class FusedMultilabelClassifier(MultilabelBase):
-    """The multi-label classifier to pick first: HOMERs on support vector machines and forests, fused label by label.
+    """Fuse HOMERs of support vector machines and forests label by label; the recommended multi-label classifier.
 
-    No kind of classifier is the best for all labels, and none is for all measures. Each member scores
-    training samples that it was not trained on, out of bag or out of fold. From these scores follow the weights of the
-    members, by which their probabilities p_kj of label j are fused and calibrated at once::
+    No kind of classifier is best for all labels. The probabilities p_kj of label j by the members are fused and
+    calibrated with weights for each label::
 
         p_j = expit(b_j + sum over k of w_kj logit p_kj),         w_kj >= 0
 
-    with the least log loss, the weights of a label being drawn to those of all labels, and the rule that turns
-    probabilities into labels, which depends on what matters:
+    The weights minimize the log loss of held-out (out-of-bag or out-of-fold) probabilities of the training samples,
+    with shrinkage toward weights common to all labels. A decision rule that optimizes the chosen metric is fitted to
+    the same held-out probabilities:
 
     ============  =====================================================================================
     ``optimize``  rule
     ============  =====================================================================================
-    "macro_f1"    a threshold per label with the best expected F1, nearer to a common one if the label is rare
+    "macro_f1"    the threshold of each label with the best expected F1, shrunk toward a common one for rare labels
                   (``MacroF1Thresholds(noise_rate="auto")``)
     "micro_f1"    the threshold with the best micro F1 (``MicroF1Threshold("auto")``)
-    "example_f1"  for each sample the labels with the largest expected F1, at least one
+    "example_f1"  the labels with the largest expected F1 of each sample, at least one
                   (``ExpectedF1(empty=0.0, noise_rate="auto")``)
     "hamming"     0.5, since the probabilities are calibrated
-    "subset"      the most probable label set of training, by the probabilities and by two forests whose classes are
-                  the sets; by ``KnownSets`` if no set is repeated, or sets times samples are more than 16 million
-    "ranking"     the probabilities count; labels are above the threshold of ``CardinalityThreshold``
+    "subset"      the most probable label set of training, from the probabilities and from two forests whose classes are
+                  the sets; ``KnownSets`` if no set is repeated, or sets times samples exceed 16 million
+    "ranking"     ``CardinalityThreshold``; only the ranking of the probabilities is optimized
     ============  =====================================================================================
 
-    If labels were flipped by chance, a rule that fits them would predict far too many of the rare ones. Their share is
-    estimated from samples that almost certainly lack a label, and the rules allow for it (``noise_rate_``).
+    If training labels were flipped at random, thresholds fitted to them would predict rare labels far too often. The
+    rules estimate the fraction of flipped labels from held-out probabilities and correct for it (``noise_rate_``).
+
+    When to use: as the default for multi-label data, in particular if labels are rare or noisy. When not to use: if
+    training or prediction must be fast, or a single small model is required. Then use :class:`PCTForestClassifier` with
+    a decision rule, or :class:`HOMERClassifier`.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimators : list of (name, classifier), default=None
-        The members: any multi-label classifiers with ``predict_proba``, of this package or in any of scikit-learn's
-        forms. Those without out-of-bag scores are trained five times more, on folds. None means "e-homer"
+        The members: any multi-label classifiers with ``predict_proba``, of this package or of scikit-learn. Members
+        without out-of-bag scores are trained five more times, on folds. None means "e-homer"
         (:class:`EnsembleHOMERClassifier`), "kfhe-homer" (:class:`KFHEHOMERClassifier`), "forest" and "extra-trees"
-        (:class:`PCTForestClassifier`, with the best and with random cuts). The first two train support vector machines,
-        whose time grows faster than the square of the number of samples and which take no missing values: they are
-        trained on 5,000 of more samples, in which labels are as frequent as in all, and on medians in place of missing
-        values, with a feature that says where. A warning and ``notes_`` say so.
+        (:class:`PCTForestClassifier` with best and with random thresholds). The first two train support vector
+        machines, which need more than quadratic time in the number of samples and do not support missing values. They
+        are trained on at most 5,000 samples, stratified by labels, with missing values replaced by medians and marked
+        by indicator features. A warning and ``notes_`` report this.
     optimize : {"macro_f1", "micro_f1", "example_f1", "hamming", "subset", "ranking"}, default="macro_f1"
-        Measure that the rule optimizes.
+        The metric to optimize.
     n_estimators : int, default=25
-        HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have four times as many trees.
+        Number of HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have four times as many
+        trees.
     decision : float, str, rule or None, default=None
-        A rule of :mod:`fuselearn.multilabel.decisions` instead of that of ``optimize``.
+        A threshold or a rule of :mod:`fuselearn.multilabel.decisions`, instead of that for ``optimize``.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints a line after each member, with the time left.
+        1 prints a line after each member, with the remaining time.
     random_state : int, RandomState or None, default=None
-        Seed of the default members, and of those random states of other members that are None.
+        Seed of the default members, and of random states of other members that are None.
     n_jobs : int or None, default=None
-        Threads of the default members. Results do not depend on it.
+        Number of threads of the default members. Results do not depend on it.
 
     Attributes
     ----------
     estimators_ : list of classifiers
         The fitted members.
     named_estimators_ : dict of str to classifier
-        The same, by name.
+        The fitted members by name.
     notes_ : dict of str to str
-        What was done to fit default members, by their names: missing values imputed, samples left out.
+        For default members, by name: imputation of missing values and the number of training samples used.
     estimator_weights_ : array of shape (n_members, n_labels)
-        Weight w_kj of each member's log-odds; 0 for a member that adds nothing to the others.
+        Weight w_kj of each member's log-odds; 0 for a redundant member.
     intercepts_ : array of shape (n_labels,)
         The intercepts b_j.
     errors_ : array of shape (n_members, n_labels)
         Mean squared error of each member's held-out probabilities.
     seconds_ : array of shape (n_members,)
-        Time that each member took to be trained and to score held-out samples.
+        Time to train each member and to compute its held-out scores.
     noise_rate_ : float
-        Estimated fraction of flipped labels, of a rule that allows for it.
+        Estimated fraction of flipped labels, if the rule corrects for it.
     rule_ : DecisionRule
         The fitted rule.
     held_out_proba_ : array of shape (n_samples, n_labels)
-        Fused probabilities of the training samples by models that were not trained on them; NaN for samples without.
+        Fused held-out probabilities of the training samples; NaN for samples without.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
@@ -307,15 +313,15 @@ class FusedMultilabelClassifier(MultilabelBase):
     See Also
     --------
     KFHEHOMERClassifier, EnsembleHOMERClassifier, PCTForestClassifier : The default members.
-    ThresholdedClassifier : A single classifier with a rule that is learned.
-    fuselearn.FusedClassifier : The same idea for one class per sample.
+    ThresholdedClassifier : A single classifier with a decision rule.
+    fuselearn.FusedClassifier : The same approach for multi-class data.
 
     Notes
     -----
-    SVMs and trees err differently, so that one of each is better than two of a kind. In trials on the datasets of
-    the KFHE-HOMER paper, chains, HOMERs on trees, and forests with more features per node added nothing to the four
-    members. Weights do not depend on ``optimize``: the rule matters far more. docs/multilabel.md compares the result
-    with other packages.
+    SVMs and trees make different errors, so combining both kinds is better than more members of one kind. On the
+    datasets of the KFHE-HOMER paper, chains, HOMERs of trees, and forests with more features per node did not improve
+    on the four default members. Weights do not depend on ``optimize``; only the decision rule does. docs/multilabel.md
+    compares the classifier with other packages.
 
     Examples
     --------
@@ -362,7 +368,7 @@ class FusedMultilabelClassifier(MultilabelBase):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: what all members take; the default ones take sparse data and missing values."""
+        """Return scikit-learn's tags: those of all members; default members support sparse X and missing values."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.sparse = True
         for pair in self.estimators if isinstance(self.estimators, Sequence) else ():
@@ -375,9 +381,9 @@ class FusedMultilabelClassifier(MultilabelBase):
         return tags
 
     def with_optimize(self, optimize: str, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Return a copy whose rule suits another measure; members and weights stay as they are.
+        """Return a fitted copy whose decision rule optimizes another metric; members and weights are unchanged.
 
-        "subset" trains two forests whose classes are label sets, the others train nothing.
+        "subset" trains two forests whose classes are label sets; other metrics need no training.
 
         Parameters
         ----------
@@ -388,14 +394,14 @@ class FusedMultilabelClassifier(MultilabelBase):
         Returns
         -------
         FusedMultilabelClassifier
-            Fitted, as if ``optimize`` had been given to ``fit``.
+            Fitted copy. It is the same as a classifier fitted with this ``optimize``.
         """
         check_choice("optimize", optimize, tuple(RULES))
         other = copy.copy(self).set_params(optimize=optimize)
         return other.with_decision(None, X, y, sample_weight)
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Predict the labels of each sample, by the rule that ``optimize`` or ``decision`` names.
+        """Predict the labels of each sample, with the rule for ``optimize`` or ``decision``.
 
         Parameters
         ----------
@@ -404,7 +410,7 @@ class FusedMultilabelClassifier(MultilabelBase):
         Returns
         -------
         array of shape (n_samples, n_labels)
-            1 where the sample gets the label, else 0; columns are in the order of ``labels_``.
+            1 where the label is predicted, else 0; columns are in the order of ``labels_``.
         """
         check_is_fitted(self)
         if isinstance(self.rule_, SetMixture):
@@ -412,9 +418,9 @@ class FusedMultilabelClassifier(MultilabelBase):
         return super().predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the measure that ``optimize`` names, of the predictions for samples; higher is better.
+        """Return the metric chosen by ``optimize`` for predictions on X; higher is better.
 
-        Model selection such as scikit-learn's ``GridSearchCV`` maximizes it, unless ``scoring`` is passed.
+        Scikit-learn's model selection, such as ``GridSearchCV``, maximizes it unless ``scoring`` is passed.
 
         Parameters
         ----------
@@ -425,9 +431,8 @@ class FusedMultilabelClassifier(MultilabelBase):
         Returns
         -------
         float
-            Macro F1, micro F1 or the mean F1 of the samples, as scikit-learn computes it with ``zero_division=0``; one
-            minus the Hamming loss; the fraction of samples all of whose labels are right; or label ranking average
-            precision.
+            Macro F1, micro F1 or the mean F1 of the samples, as in scikit-learn with ``zero_division=0``; one minus the
+            Hamming loss; subset accuracy; or label ranking average precision.
         """
         check_is_fitted(self)
         Y: Any = self._check_labels(y, count_rows(X))
@@ -435,7 +440,7 @@ class FusedMultilabelClassifier(MultilabelBase):
         found: Any = self.predict_proba(X) if self.optimize == "ranking" else self.predict(X)
         only: dict[str, Any] = {}
         if self.n_labels_ == 1 and self.optimize not in ("hamming", "subset"):
-            # With a second label, that no sample has, scikit-learn does not take the first one for classes.
+            # A second, empty label is added, or scikit-learn would treat a single column as classes.
             Y, found = (np.hstack([table, np.zeros(table.shape)]) for table in (Y, found))
             only = {} if self.optimize == "ranking" else {"labels": [0]}
         return float(MEASURES[self.optimize](Y, found, sample_weight=sample_weight, **only))
@@ -463,13 +468,13 @@ class FusedMultilabelClassifier(MultilabelBase):
 
     @property
     def noise_rate_(self) -> float:
-        """Estimated fraction of flipped labels, of a rule that allows for it."""
+        """Estimated fraction of flipped labels, if the rule corrects for it."""
         check_is_fitted(self)
         rate: float = self.rule_.noise_rate_
         return rate
 
     def describe(self) -> str:
-        """Return a table of the members, with their mean weight and error over the labels.
+        """Return a table of the members with their mean weight and error over the labels.
 
         Returns
         -------
@@ -485,7 +490,7 @@ class FusedMultilabelClassifier(MultilabelBase):
         return describe_members(list(self.named_estimators_), columns, self.notes_, noise_rate)
 
     def plot_members(self) -> Figure:
-        """Draw the mean weight of each member beside its error.
+        """Plot the mean weight and error of each member.
 
         Returns
         -------
@@ -510,8 +515,8 @@ class FusedMultilabelClassifier(MultilabelBase):
     def _pose(self, problem: Problem) -> Problem:
         if np.count_nonzero(problem.initial_weights) < 2:
             raise ValueError(
-                "Members are measured on held-out samples, so one sample is not enough. Train a single model instead, "
-                "such as KFHEMultilabelClassifier (--method kfhe on the command line)."
+                "Members are weighted on held-out samples, which needs at least two samples. Train a single model "
+                "instead, such as KFHEMultilabelClassifier (--method kfhe on the command line)."
             )
         return replace(problem, out_of_bag=True)
 
@@ -534,13 +539,13 @@ class FusedMultilabelClassifier(MultilabelBase):
     def _fit_rule(
         self, rule: DecisionRule, Y: Labels, weights: Weights | None, pose: Callable[[], Problem]
     ) -> DecisionRule:
-        weighed = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
-        if self.optimize != "subset" or self.decision is not None or not SetMixture.suits(Y[weighed]):
+        used = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
+        if self.optimize != "subset" or self.decision is not None or not SetMixture.suits(Y[used]):
             return super()._fit_rule(rule, Y, weights, pose)
         problem, scores = pose(), self._held_out_scores(Y, pose)
         mixture = SetMixture(TREES_PER_HOMER * self.n_estimators, random_state=self._fold_seed_, n_jobs=self.n_jobs)
-        shares = problem.initial_weights[weighed]
-        return mixture.fit_samples(take_rows(problem.X, weighed), scores[weighed], Y[weighed], shares / shares.mean())
+        initial = problem.initial_weights[used]
+        return mixture.fit_samples(take_rows(problem.X, used), scores[used], Y[used], initial / initial.mean())
 
     def _fusion(self) -> LogOddsFusion:
         check_is_fitted(self)
@@ -549,14 +554,14 @@ class FusedMultilabelClassifier(MultilabelBase):
 
 
 def as_multilabel(member: Any, n_jobs: int | None) -> MultilabelBase:
-    """Return a classifier as one of this package."""
+    """Return a classifier of this package, or wrap another one."""
     return member if isinstance(member, MultilabelBase) else ThresholdedClassifier(member, decision=0.5, n_jobs=n_jobs)
 
 
 def make_default_members(n_estimators: int, n_jobs: int | None) -> dict[str, MultilabelBase]:
     """Return the default members by name."""
     n_trees = TREES_PER_HOMER * n_estimators
-    svm = SVMClassifier(cv=2, impute=True)  # the fusion calibrates again
+    svm = SVMClassifier(cv=2, impute=True)  # two folds suffice, as the fusion calibrates again
     homers: dict[str, Any] = {"n_estimators": n_estimators, "varied": DEFAULT_VARIED, "n_jobs": n_jobs}
     return {
         "e-homer": EnsembleHOMERClassifier(svm, **homers),
@@ -567,7 +572,7 @@ def make_default_members(n_estimators: int, n_jobs: int | None) -> dict[str, Mul
 
 
 def check_members(members: Any) -> None:
-    """Raise an error for members that are not named classifiers with probabilities."""
+    """Raise an error for members that are not (name, classifier) pairs with ``predict_proba``."""
     if isinstance(members, str | Mapping) or not isinstance(members, Sequence) or not members:
         raise TypeError(f"estimators must be a list of (name, classifier), not {show(members)}.")
     names = set()
@@ -576,7 +581,7 @@ def check_members(members: Any) -> None:
             raise TypeError(f"estimators must be a list of (name, classifier), but one is {show(member)}.")
         name, estimator = member
         if name in names:
-            raise ValueError(f"estimators must have different names, but two are {name!r}.")
+            raise ValueError(f"estimators must have different names, but two are named {name!r}.")
         names.add(name)
         if not isinstance(estimator, BaseEstimator) or not hasattr(estimator, "predict_proba"):
             raise TypeError(f"estimators[{name!r}] must be a classifier with predict_proba, not {show(estimator)}.")

@@ -20,7 +20,7 @@ from fuselearn.multilabel.labels import UNKNOWN
 from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
-# Added to every sum of Hessians: without any known label in a leaf, and without l2, the value is 0 and not 0 / 0.
+# Added to every sum of Hessians, so that a leaf without known labels has the value 0 even if l2 is 0.
 LEAST_HESSIAN = 1e-12
 
 Rows = npt.NDArray[np.int32]
@@ -39,7 +39,7 @@ def train_gradient_boosting(
     n_iter_no_change: int | None = None,
     validation_fraction: float = 0.1,
 ) -> Trained:
-    """Boost trees; the parameters are those of :class:`GradientBoostingMultilabelClassifier`."""
+    """Train gradient boosting; the parameters are those of :class:`GradientBoostingMultilabelClassifier`."""
     learner: Any = problem.learner
     Y, weights, rng, columns = problem.target.values, problem.weights, problem.rng, learner.columns
     n_threads = count_threads(problem.n_jobs)
@@ -84,7 +84,7 @@ def train_gradient_boosting(
 
 
 def _hold_out(Y: Labels, rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Divide the samples into those to train on, and those on which the loss decides when to stop."""
+    """Split the samples into a training set and a validation set for early stopping."""
     n_folds = round(1.0 / fraction)
     if len(rows) < n_folds:
         raise ValueError(f"validation_fraction={show(fraction)} of {len(rows)} samples is less than one sample.")
@@ -98,14 +98,15 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
 
     Experimental: parameters, defaults and results may change in any minor release.
 
-    The loss is the sum of the labels' logistic losses. With p the probabilities so far, a round computes for each
-    sample and label the gradient g = p - y and the Hessian h = p (1 - p), and grows a tree that splits a node where ::
+    The loss is the sum of the logistic losses of the labels. With p the current probabilities, each round computes for
+    each sample and label the gradient g = p - y and the Hessian h = p (1 - p), and grows a tree whose splits maximize
+    ::
 
-        sum over sides s and labels j of G_j(s)^2 / (H_j(s) + l2)  is largest,
+        sum over sides s and labels j of G_j(s)^2 / (H_j(s) + l2),
 
-    with G and H the sums of g and h over the samples of a side. A leaf then adds -learning_rate G_j / (H_j + l2) to the
-    log-odds of label j. A tree for all labels costs little more than a tree for one label, and labels share its splits.
-    Unknown labels, NaN in ``y``, have no loss.
+    with G and H the sums of g and h over the samples of a side. Each leaf then adds -learning_rate G_j / (H_j + l2) to
+    the log-odds of label j. A tree for all labels costs little more than a tree for one label, and labels share its
+    splits. Unknown labels, NaN in ``y``, have no loss.
 
     .. versionadded:: 0.2
 
@@ -126,10 +127,10 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
     max_features : int, float, {"sqrt", "log2"} or None, default=0.3
         Number or fraction of features drawn for each tree; None means all.
     max_bins : int, default=64
-        Features with more distinct values are cut into this many bins of about equally many samples.
+        Features with more distinct values are binned by quantiles into this many bins.
     n_iter_no_change : int or None, default=None
-        Stop if the loss on held-out samples has not improved for this many rounds, and keep the best rounds. None means
-        no early stopping, which is better for fewer than a few thousand samples.
+        Stop if the loss on held-out samples has not improved for this many rounds, and keep the rounds up to the best.
+        None disables early stopping, which is better for fewer than a few thousand samples.
     validation_fraction : float, default=0.1
         Fraction of the samples held out; only with ``n_iter_no_change``.
     decision : float, str or rule, default="cardinality"
@@ -149,8 +150,8 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
     validation_losses_ : array of shape (n_rounds,)
         Mean logistic loss of the held-out samples after each round; only with ``n_iter_no_change``.
     feature_importances_ : array of shape (n_labels, n_features)
-        How much splits on a feature raise the criterion above for a label; each row sums to 1, and that of a label
-        that is constant is 0.
+        Increase of the criterion of a label by splits on a feature. Each row is normalized to a sum of 1; the row of a
+        constant label is 0.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
@@ -162,11 +163,11 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
 
     Notes
     -----
-    With all samples and features in each tree, ``max_bins`` of 256 and ``decision=0.5``, this is XGBoost's
-    ``multi_strategy="multi_output_tree"`` with ``min_child_weight=0``, but for the start: the log-odds of each label.
-    The defaults were chosen on emotions, flags and birds: drawing samples and features for each tree improves the
-    ranking of labels, and rare labels seldom reach a probability of 0.5, so that the threshold of "cardinality" has
-    the larger F1, macro and micro, at about the same Hamming loss.
+    With all samples and features in each tree, ``max_bins=256`` and ``decision=0.5``, this is XGBoost's
+    ``multi_strategy="multi_output_tree"`` with ``min_child_weight=0``, except that boosting starts at the log-odds of
+    each label. The defaults were chosen on emotions, flags and birds. Drawing samples and features for each tree
+    improves the ranking of labels. Rare labels seldom reach a probability of 0.5, so the "cardinality" threshold has a
+    higher macro and micro F1 at about the same Hamming loss.
 
     References
     ----------
@@ -258,19 +259,19 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
 
 
 class LogisticLosses:
-    """The logistic losses of the labels that are known, of samples with weights."""
+    """The weighted logistic losses of the known labels."""
 
     def __init__(self, Y: Labels, weights: Weights) -> None:
         self.truth = (Y == 1).astype(np.float64)
         self.weights = np.where(Y == UNKNOWN, 0.0, weights[:, None])
 
     def prior(self, rows: Rows) -> Scores:
-        """Return the log-odds of each label, as if half a sample more had it and half a sample more had it not."""
+        """Return the log-odds of each label, with half a positive and half a negative sample added as smoothing."""
         has, of = (self.weights[rows] * self.truth[rows]).sum(axis=0), self.weights[rows].sum(axis=0)
         return logit((has + 0.5) / (of + 1.0))
 
     def statistics(self, scores: Scores) -> Scores:
-        """Return the gradients of the losses, and then their second derivatives, at these log-odds."""
+        """Return the gradients and the second derivatives of the losses at these log-odds."""
         n_samples, n_labels = scores.shape
         probabilities = expit(scores)
         statistics = np.empty((n_samples, 2 * n_labels))
@@ -289,18 +290,18 @@ class LogisticLosses:
 
 
 def _draw(rng: np.random.Generator, numbers: npt.NDArray[Any], n_drawn: int) -> npt.NDArray[Any]:
-    """Draw some of the numbers, or all, and keep their order."""
+    """Draw some or all of the numbers and keep their order."""
     return numbers if n_drawn >= len(numbers) else np.sort(rng.choice(numbers, n_drawn, replace=False))
 
 
 def newton_values(tree: Tree, l2: float) -> Scores:
-    """Return what each node of a grown tree adds to the score of each label."""
+    """Return the contribution of each node of a grown tree to the score of each label."""
     gradients, hessians = np.hsplit(tree.values, 2)
     return -gradients / (hessians + l2 + LEAST_HESSIAN)
 
 
 def gains_by_label(tree: Tree, n_features: int, l2: float) -> Scores:
-    """Return by how much splits on each feature raise the criterion, label by label.
+    """Return the increase of the criterion of each label by splits on each feature.
 
     Returns
     -------

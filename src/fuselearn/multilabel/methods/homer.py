@@ -1,16 +1,17 @@
 """HOMER: a tree of labels, with a block of two-class models at each node.
 
-At the root of the tree are all labels, at its leaves one each. A node divides its labels into groups, the
+The root of the tree contains all labels, each leaf a single label. A node divides its labels into groups, the
 *meta-labels*. A sample has a meta-label if it has any of the group's labels. A group of several labels is the label set
-of a child node; a group of one label is a leaf. Trees may be as deep as there are labels, so nothing here is recursive.
+of a child node; a group of one label is a leaf. The code is not recursive, because a tree may be as deep as the number
+of labels.
 
-Labels are divided by balanced k-means, by k-means, or at random. For that, a label is a point: its column of zeros and
-ones, one coordinate per sample. Distances between labels and centers are computed from the co-occurrences of labels,
+Labels are clustered by balanced k-means, by k-means, or at random. For clustering, a label is its column of Y, a point
+with one coordinate per sample. Distances between labels and centers are computed from the co-occurrences of labels,
 
     ||y_a - mean of C||^2 = G_aa - 2/|C| sum over b in C of G_ab + 1/|C|^2 sum over b, c in C of G_bc,     G = Y' W Y,
 
-with W the diagonal matrix of sample weights. So the samples are read once, for G. A subset of the labels only needs its
-part of G, even if samples without any of these labels are left out: they add nothing to it.
+with W the diagonal matrix of sample weights, so samples are only read once, to compute G. A node uses the submatrix of
+its labels; samples without any of these labels do not change it.
 """
 
 from __future__ import annotations
@@ -44,16 +45,16 @@ Group = npt.NDArray[np.int64]
 
 
 class Node(NamedTuple):
-    """A set of labels and how it is divided."""
+    """A set of labels, divided into groups."""
 
     groups: list[Group]
     """The labels of each meta-label."""
     children: list[int]
-    """For each meta-label the node that divides it further, or ``LEAF``."""
+    """The child node of each meta-label, or ``LEAF``."""
 
 
 Hierarchy = list[Node]
-"""Nodes, the root first and every other one after its parent."""
+"""Nodes; the root is first and children follow their parents."""
 
 MOST_ROUNDS = 100
 
@@ -62,7 +63,7 @@ Clusters = npt.NDArray[np.int64]
 
 
 def count_co_occurrences(Y: npt.NDArray[np.int8], weights: npt.NDArray[np.number]) -> Matrix:
-    """Compute the total weight of the samples that each two labels have in common.
+    """Compute the total weight of the samples with both labels, for each pair of labels.
 
     Parameters
     ----------
@@ -90,20 +91,19 @@ def count_co_occurrences(Y: npt.NDArray[np.int8], weights: npt.NDArray[np.number
 def balanced_kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) -> Clusters:
     """Divide labels by k-means into clusters of at most ceil(n_labels / n_clusters).
 
-    Starting from the columns of ``n_clusters`` random labels as centers, every label goes to its nearest center. A
-    cluster with too many labels passes its farthest one to the nearest center that has not yet passed it on, until no
-    cluster is too large. This terminates: a cluster that has passed a label on stays full, and the clusters together
-    have capacity for all labels. The means of the clusters are the next centers, until nothing changes, for at most 100
-    iterations.
+    The initial centers are the columns of ``n_clusters`` random labels. Every label is assigned to its nearest center.
+    While a cluster has too many labels, its farthest label moves to the nearest center that the label has not left yet.
+    This terminates, because a cluster that a label has left stays full, and the clusters together have capacity for all
+    labels. The means of the clusters are the next centers, for at most 100 iterations.
 
     Parameters
     ----------
     co_occurrences : array of shape (n_labels, n_labels)
         As returned by :func:`count_co_occurrences`.
     n_clusters : int
-        With at least as many clusters as labels, every label is its own cluster.
+        If there are at least as many clusters as labels, every label is a separate cluster.
     rng : numpy.random.Generator
-        Draws the first centers.
+        Draws the initial centers.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def balanced_kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Gene
 
 
 def kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) -> Clusters:
-    """Divide labels by k-means from one random start, without a limit on the clusters' sizes.
+    """Divide labels by k-means with a single random start and clusters of any size.
 
     Parameters and result are those of :func:`balanced_kmeans`.
     """
@@ -131,7 +131,7 @@ def kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) ->
 
 
 def deal(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) -> Clusters:
-    """Shuffle the labels and assign them to the clusters in turn, so that sizes differ by one at most.
+    """Divide labels at random into clusters whose sizes differ by at most one.
 
     Parameters and result are those of :func:`balanced_kmeans`; only the shape of the co-occurrences matters.
     """
@@ -162,17 +162,17 @@ def grow_hierarchy(
     n_clusters: int,
     rng: np.random.Generator,
 ) -> Hierarchy:
-    """Grow a hierarchy: divide labels into at most ``n_clusters`` groups, and every group of several labels again.
+    """Grow a hierarchy: divide labels into at most ``n_clusters`` groups, and each group of several labels again.
 
-    A group that no sample has is divided into single labels, since there is nothing to learn about it. If a clustering
-    leaves all labels of a node together, they are divided at random instead.
+    A group without samples is divided into single labels, since no model can be trained for it. If a clustering puts
+    all labels of a node into one cluster, they are divided at random instead.
 
     Parameters
     ----------
     co_occurrences : array of shape (n_labels, n_labels)
         As returned by :func:`~fuselearn.multilabel.methods.homer.count_co_occurrences`.
     labels : int array of shape (n_labels,)
-        The labels in the order in which random choices are made among them.
+        The labels, in the order used for random choices.
     cluster : callable
         One of :data:`~fuselearn.multilabel.methods.homer.CLUSTERINGS`.
     n_clusters : int
@@ -207,7 +207,7 @@ def grow_hierarchy(
 
 
 def _gather(labels: Group, clusters: Clusters, occurs: npt.NDArray[np.bool_]) -> Iterator[Group]:
-    """Return the labels of each cluster, one by one if none of them occurs."""
+    """Yield the labels of each cluster; labels of a cluster without samples are separate groups."""
     for cluster in range(clusters.max() + 1):
         group = labels[clusters == cluster]
         if len(group) > 1 and not occurs[group].any():
@@ -217,7 +217,7 @@ def _gather(labels: Group, clusters: Clusters, occurs: npt.NDArray[np.bool_]) ->
 
 
 def mark_meta_labels(hierarchy: Hierarchy, columns: npt.NDArray[np.int8]) -> list[npt.NDArray[np.int8]]:
-    """Return, for each node, which samples have which of its meta-labels.
+    """Return the meta-labels of all samples for each node.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def mark_meta_labels(hierarchy: Hierarchy, columns: npt.NDArray[np.int8]) -> lis
     Returns
     -------
     list of arrays of shape (n_groups, n_samples)
-        One for each node. A sample without any of its meta-labels is not a training sample of the node.
+        One indicator matrix for each node. Samples without any meta-label are not training samples of the node.
     """
     marked: list[npt.NDArray[np.int8]] = [columns] * len(hierarchy)
     for number in reversed(range(len(hierarchy))):
@@ -296,7 +296,7 @@ def draw_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]
 
 
 def _walk(hierarchy: Hierarchy) -> Iterator[tuple[Group, tuple[bool, ...]]]:
-    """Yield every meta-label in depth-first order, and for it and each of its ancestors whether it is a last child."""
+    """Yield every meta-label in depth-first order, and whether it and each of its ancestors is a last child."""
     waiting = _meta_labels(hierarchy[0], ())
     while waiting:
         group, child, trail = waiting.pop()
@@ -311,7 +311,7 @@ def _meta_labels(node: Node, trail: tuple[bool, ...]) -> list[tuple[Group, int, 
 
 
 class HOMERSettings(NamedTuple):
-    """The settings that may differ between hierarchies."""
+    """Settings of a hierarchy that may differ between members."""
 
     clustering: str
     n_clusters: int
@@ -331,11 +331,11 @@ def train_homer(
     weights: Weights | None = None,
     n_threads: int = 1,
 ) -> HOMERModel:
-    """Grow a hierarchy of labels on the samples drawn, and train a block of models at each of its nodes.
+    """Grow a hierarchy of labels on the samples drawn, and train a block of models at each node.
 
     A node is trained on the samples that have at least one of its meta-labels. A separate model distinguishes samples
-    with any label from those without, if there are any. Only if the root would have nothing to learn, as with a single
-    label, it is trained on all samples instead.
+    with any label from samples without labels, if there are any. The root is trained on all samples if its meta-labels
+    are constant otherwise, as with a single label.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def train_homer(
         As in ``Learner.train``.
     settings : HOMERSettings
     n_threads : int
-        Nodes trained at the same time.
+        Number of nodes trained in parallel.
     """
     learner = learner.with_params(**settings.params)
     rng = np.random.default_rng(seed)
@@ -379,7 +379,7 @@ def train_homer(
 
 
 def order_by_content(columns: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-    """Order labels by their values, so that random choices depend neither on their positions nor on repeated samples.
+    """Sort labels by their values, so that random choices depend neither on their order nor on repeated samples.
 
     Examples
     --------
@@ -397,13 +397,13 @@ def are_constant(columns: npt.NDArray[np.int8]) -> bool:
 class HOMERModel(LabelModel):
     """A hierarchy of labels with a block of models at each node.
 
-    A node predicts the probability of every meta-label among the samples with any of the node's labels.
+    Each node predicts the conditional probabilities of its meta-labels, given that a sample has any label of the node.
 
     Parameters
     ----------
     hierarchy : list of Node
     blocks : list of LabelModel
-        One for each node, and one more for whether a sample has any label, if there were samples without.
+        One for each node and, if there are samples without labels, one more for whether a sample has any label.
     settings : HOMERSettings
     n_samples : int
         Number of bound samples.
@@ -418,26 +418,26 @@ class HOMERModel(LabelModel):
 
     @classmethod
     def pack(cls, models: Sequence[Any], coefficients: Weights) -> Callable[[Any], Scores] | None:
-        """Return a function that sums up the scores of HOMERs of SVMs for a few new samples at once."""
+        """Return a function for the weighted sum of the scores of HOMERs of SVMs, which is fast for few samples."""
         blocks = [block for model in models for block in model.blocks]
         if not PackedMachines.can_pack(blocks):
             return None
-        machines, first, paths = PackedMachines(blocks), 0, []
+        svms, first, paths = PackedMachines(blocks), 0, []
         for model in models:
             paths.append(model.list_paths(first))
             first += model.n_models
         depth = max(len(path) for own in paths for path in own)
-        # One more column, of ones, is where shorter paths end.
+        # Shorter paths are padded with the index of an additional column of ones.
         table = np.array([[[*path, *[first] * (depth - len(path))] for path in own] for own in paths])
 
         def score(rows: Any) -> Scores:
-            scores = np.column_stack([machines.scores(rows), np.ones(rows.n_rows)])
+            scores = np.column_stack([svms.scores(rows), np.ones(rows.n_rows)])
             return np.einsum("h,nhl->nl", coefficients, scores[:, table].prod(axis=-1))
 
         return score
 
     def list_paths(self, first: int) -> list[list[int]]:
-        """Return, for each label, the numbers of the models on its path, given that of the first model."""
+        """Return the indices of the models on the path to each label, counted from ``first``."""
         last = first + self.n_models - 1
         reached, paths = {0: [] if self.labeled is None else [last]}, [[0]] * self.n_labels
         for number, (groups, children) in enumerate(self.hierarchy):
@@ -452,16 +452,16 @@ class HOMERModel(LabelModel):
 
     @property
     def labeled(self) -> LabelModel | None:
-        """The model of whether a sample has any label; None if all have."""
+        """The model of whether a sample has any label; None if all training samples have one."""
         return self.blocks[-1] if len(self.blocks) > len(self.hierarchy) else None
 
     @property
     def n_models(self) -> int:
-        """Number of binary models: one for each meta-label of each node, and that of samples with any label."""
+        """Number of binary models: one for each meta-label of each node, and one for samples with any label."""
         return sum(len(node.groups) for node in self.hierarchy) + (self.labeled is not None)
 
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
-        """Return the probabilities of the labels: the product of the probabilities on the path to each label."""
+        """Return the probability of each label: the product of the conditional probabilities on its path."""
         only = self._list_samples(X, only)
         labeled = self.labeled
         reached = {0: np.ones((len(only), 1)) if labeled is None else labeled.scores(X, only=only)}
@@ -476,11 +476,11 @@ class HOMERModel(LabelModel):
         return probabilities
 
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return HOMER's decision scores: above 0.5 for the labels that it chooses.
+        """Return HOMER's decision scores, above 0.5 for the predicted labels.
 
-        A sample that probably has any label descends from the root to the groups whose probability is above 0.5, at
-        each node at least to the most probable one. The score of a label is the conditional probability of the smallest
-        group with the label that the descent has reached.
+        A sample that probably has any label descends from the root to all groups with a probability above 0.5, and at
+        each node at least to the most probable group. The score of a label is the conditional probability of the
+        smallest group reached that contains the label.
         """
         only = self._list_samples(X, only)
         scores = np.empty((self.n_labels, len(only)))
@@ -523,9 +523,9 @@ class HOMERClassifier(MultilabelBase):
 
         P(label j | x) = P(any label | x) * product over the groups G around j of P(G | x, the group above G).
 
-    ``predict`` decides at each node: a sample with a probability above 0.5 of any label descends from the root to the
-    groups with a probability above 0.5, at least to the most probable group of each node, and gets the labels that it
-    reaches with a conditional probability above 0.5. This is HOMER's rule, ``decision="path"``. It predicts more labels
+    ``predict`` decides at each node. A sample whose probability of any label is above 0.5 descends from the root to all
+    groups with a probability above 0.5, and at each node at least to the most probable group. The labels reached with a
+    conditional probability above 0.5 are predicted. This is HOMER's rule, ``decision="path"``. It predicts more labels
     than ``decision=0.5``, a threshold on ``predict_proba``, and usually has a higher macro F1.
 
     Parameters
@@ -533,8 +533,8 @@ class HOMERClassifier(MultilabelBase):
     estimator : classifier, "tree" or None, default=None
         Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     clustering : {"balanced", "kmeans", "random"}, default="balanced"
-        How labels are divided: by balanced k-means, with clusters of at most equal size, by k-means from one random
-        start, or at random. The points are the columns of Y.
+        How labels are clustered: by balanced k-means with a maximum cluster size, by k-means with one random start, or
+        at random. The points are the columns of Y.
     n_clusters : int, default=3
         Number of groups at each node; a node with at most this many labels is divided into single labels.
     any_label : bool, default=True
@@ -563,13 +563,12 @@ class HOMERClassifier(MultilabelBase):
 
     Notes
     -----
-    Details follow the R package utiml, with two corrections. There a meta-label that every training sample of a node
-    has gets probability 0; here it gets 1. There k-means fails if fewer label columns than clusters differ; here the
-    number of groups is then reduced, and identical labels are divided at random. A group without training samples is
-    divided into single labels. Samples without labels are used at the root only if the other samples have nothing to
-    learn, as with a single label. In utiml, the probability of a label is that of the smallest group reached, without
-    the product. With ``any_label=False`` its decisions equal those here, but its probabilities sum to far more labels
-    than samples have.
+    Details follow the R package utiml, with two corrections. A meta-label of all training samples of a node has the
+    probability 1, in utiml 0. If fewer label columns than clusters are distinct, the number of groups is reduced and
+    identical labels are divided at random; in utiml, k-means fails. A group without training samples is divided into
+    single labels. Samples without labels are used at the root only if its meta-labels are constant otherwise, as with a
+    single label. In utiml, the probability of a label is that of the smallest group reached, without the product. With
+    ``any_label=False`` its decisions equal those of this class, but its probabilities are much larger.
 
     References
     ----------
@@ -618,8 +617,8 @@ class HOMERClassifier(MultilabelBase):
         n_labels = problem.target.n_columns
         if self.n_clusters > n_labels:
             warnings.warn(
-                f"n_clusters={self.n_clusters} is more than the {n_labels} label(s); every label becomes a group of "
-                "its own, as in binary relevance.",
+                f"n_clusters={self.n_clusters} exceeds the number of labels, {n_labels}; every label is a separate "
+                "group, as in binary relevance.",
                 stacklevel=5,
             )
         settings = HOMERSettings(self.clustering, self.n_clusters, self.any_label, {})
@@ -652,12 +651,12 @@ class HOMERClassifier(MultilabelBase):
         return describe_hierarchy(self._hierarchy(), self.labels_)
 
     def plot(self) -> Figure:
-        """Draw the hierarchy of labels from its root to the names of the labels.
+        """Plot the hierarchy of labels from its root to the names of the labels.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Show it in a notebook, or write it with ``savefig``.
+            Display it in a notebook, or save it with ``savefig``.
         """
         return draw_hierarchy(self._hierarchy(), self.labels_)
 
@@ -667,10 +666,10 @@ class HOMERClassifier(MultilabelBase):
 
 
 def share_nodes(problem: Problem) -> int:
-    """Return how many nodes of a HOMER are trained at the same time; then a node has one thread.
+    """Return the number of HOMER nodes to train in parallel, each with one thread.
 
-    Classifiers of scikit-learn hold the interpreter's lock: of those, the labels of a node are trained side by side, in
-    processes.
+    Scikit-learn's classifiers hold the interpreter's lock, so for them the labels of a node are trained in parallel
+    processes instead.
     """
     if problem.learner.prefer == "processes":
         return 1

@@ -39,7 +39,7 @@ GUESSING_LOSS = 0.5
 
 @dataclass(frozen=True)
 class LabelTruth(Truth):
-    """The true labels of the training samples; scores above 0.5 mean the label.
+    """The true labels of the training samples; a score above 0.5 predicts the label.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class LabelTruth(Truth):
         return np.mean((scores > 0.5) != self.labels, axis=1)
 
     def compare(self, y: Scores, h: LabelModel) -> Measurement:
-        """Compute the measurement of a model, which counts with the labels that it chooses."""
+        """Compute the measurement by a model from its predicted labels."""
         return self.measure(y, h.decisions())
 
 
@@ -70,7 +70,7 @@ def train_filtered(
     reset: str | None = "training",
     variant: str = "program",
 ) -> Trained:
-    """Train KFHE on labels: h_0 on all samples, every later model on a sample drawn by the weights of kf-w.
+    """Train multi-label KFHE: h_0 on all samples, the other models on samples drawn with the weights of kf-w.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def train_filtered(
         return problem.on_iteration(t, h, error=error, gain=gain)
 
     copies = problem.learner.counts_copies
-    if variant == "paper":  # like all others, without resets
+    if variant == "paper":  # h_0 is trained on drawn samples, too, and there are no resets
         first, weighting, reset = train(initial, seeds[0]), f"printed {weighting}", None
     else:
         first = train_first(*count_all_samples(problem.weights, problem.n_samples, copies=copies), seeds[0])
@@ -131,9 +131,9 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Any multi-label classifier with ``fit`` and ``predict_proba``: chains, label powersets, trees and forests of
-        scikit-learn, ``MultiOutputClassifier``. None means a tree that splits for all labels at once and takes category
-        columns and missing values,
+        Any multi-label classifier with ``fit`` and ``predict_proba``: chains, label powersets, scikit-learn's trees,
+        forests and ``MultiOutputClassifier``. None means a tree that splits for all labels at once and supports
+        categorical features and missing values,
         ``PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_split=20)``.
     n_estimators : int, default=100
         Maximum number of classifiers to train after the first one, which is trained on all samples.
@@ -261,5 +261,5 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         )
 
     def _as_estimator(self, model: MultilabelClone) -> Any:
-        """Return the fitted classifier; None if its sample had constant labels only."""
+        """Return the fitted classifier; None if all labels were constant in its samples."""
         return model.estimator

@@ -34,7 +34,7 @@ DEFAULT_VARIED = {"kernel": ["rbf", "linear"]}
 
 
 class HOMERVariety(NamedTuple):
-    """The settings that members choose from."""
+    """The settings among which members choose at random."""
 
     clusterings: Sequence[str]
     cluster_numbers: Sequence[int]
@@ -42,25 +42,25 @@ class HOMERVariety(NamedTuple):
     any_label: bool
 
     def choose(self, seed: int) -> HOMERSettings:
-        """Choose each setting uniformly and on its own."""
-        rng = np.random.default_rng([seed, 0])  # not the one that the hierarchy is then grown with
+        """Draw each setting uniformly and independently."""
+        rng = np.random.default_rng([seed, 0])  # independent of the generator for growing the hierarchy
         c, k, p = (int(rng.integers(len(choices))) for choices in self[:3])
         return HOMERSettings(self.clusterings[c], self.cluster_numbers[k], self.any_label, self.params[p])
 
     def choose_first(self, seed: int) -> HOMERSettings:
-        """Choose the number of clusters only, for balanced clusters and the first of the varied parameters."""
+        """Draw only the number of clusters, and use balanced clusters and the first of the varied parameters."""
         return self.choose(seed)._replace(clustering="balanced", params=self.params[0])
 
 
 def make_variety(estimator: MultilabelEnsemble, n_labels: int) -> HOMERVariety:
-    """Return the settings that the members of an ensemble choose from."""
+    """Return the settings among which the members of an ensemble choose."""
     params = list_varied(estimator)
     numbers = list_cluster_numbers(n_labels, getattr(estimator, "variant", "program"))
     return HOMERVariety(estimator.clusterings, numbers, params, estimator.any_label)
 
 
 def check_variety(estimator: MultilabelEnsemble) -> None:
-    """Raise an error for parameters from which no HOMERs can be made."""
+    """Raise an error for invalid parameters of an ensemble of HOMERs."""
     check_flag("any_label", estimator.any_label)
     chosen, choices = estimator.clusterings, tuple(CLUSTERINGS)
     if isinstance(chosen, str) or not isinstance(chosen, Sequence) or not chosen:
@@ -71,7 +71,7 @@ def check_variety(estimator: MultilabelEnsemble) -> None:
 
 
 def list_varied(estimator: MultilabelEnsemble) -> list[Mapping[str, Any]]:
-    """List the parameters of the base estimator to choose from, each after checking that it has them."""
+    """List the varied parameters of the base estimator; raise an error for unknown parameters."""
     varied = estimator.varied
     if varied is None:
         varied = DEFAULT_VARIED if estimator.estimator is None else {}
@@ -79,13 +79,13 @@ def list_varied(estimator: MultilabelEnsemble) -> list[Mapping[str, Any]]:
         combinations = list(ParameterGrid(varied))
     except (TypeError, ValueError) as error:
         raise type(error)(
-            f"varied must be a dict of lists of parameter values, or a list of such, not {show(varied)}."
+            f"varied must be a dict of lists of parameter values, or a list of such dicts, not {show(varied)}."
         ) from error
     base = estimator._base_estimator()
     for params in combinations if hasattr(base, "get_params") else []:
         unknown = set(params) - set(base.get_params())
         if unknown:
-            raise ValueError(f"varied names parameters that {type(base).__name__} does not have: {sorted(unknown)}.")
+            raise ValueError(f"varied has parameters that {type(base).__name__} does not have: {sorted(unknown)}.")
         check_settings(clone(base).set_params(**params))
     return combinations
 
@@ -103,7 +103,7 @@ def list_cluster_numbers(n_labels: int, variant: str = "program") -> range:
 
 
 def as_homer(ensemble: MultilabelEnsemble, model: HOMERModel) -> HOMERClassifier:
-    """Return a HOMER of the settings of a model."""
+    """Return a HOMER with the settings of a model."""
     clustering, n_clusters, any_label, params = model.settings
     base = clone(ensemble._base_estimator()).set_params(**params) if params else ensemble.estimator
     homer = HOMERClassifier(base, clustering=clustering, n_clusters=n_clusters, any_label=any_label)
@@ -126,7 +126,7 @@ def train_homers(
 
 
 def count_models(trained: Trained) -> Trained:
-    """Add the number of two-class models of all HOMERs to the fitted attributes."""
+    """Add the number of binary models of all HOMERs to the fitted attributes."""
     models: Any = trained.fused.models
     trained.trace["n_models_"] = sum(model.n_models for model in models)
     return trained
@@ -140,10 +140,10 @@ def _train_random_homer(problem: Problem, seed: int, variety: HOMERVariety, n_dr
 class EnsembleHOMERClassifier(MultilabelEnsemble):
     """Equal votes of HOMERs of random shape, each trained on a bootstrap sample.
 
-    Each HOMER chooses its clustering, its number of clusters, from 2 to the square root of the number of labels, and
-    its kernel at random. The probability of a label is the mean of the HOMERs' probabilities, or the fraction of HOMERs
-    that choose it. With s_t(x) the scores of the t-th HOMER, above 0.5 for the labels that it chooses (see
-    :class:`HOMERClassifier`), a sample gets the labels with
+    The clustering, the number of clusters, from 2 to the square root of the number of labels, and the kernel of each
+    HOMER are drawn at random. The probability of a label is the mean of the HOMERs' probabilities, or the fraction of
+    HOMERs that predict it. With s_t(x) the scores of the t-th HOMER, above 0.5 for the labels that it predicts (see
+    :class:`HOMERClassifier`), the predicted labels have ::
 
         mean over t of s_t(x) > 0.5,         or with votes        mean over t of [s_t(x) > 0.5] > 0.5.
 
@@ -167,9 +167,9 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
     max_samples : int or float, default=2.0
         Number of samples drawn for each HOMER, or their multiple of n_samples.
     decision : float, str or rule, default="path"
-        How samples get labels: "path" means those whose mean score, or fraction of votes, is above 0.5; or
-        probabilities become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that
-        are fitted use out-of-bag probabilities.
+        How labels are predicted: "path" means a mean score, or fraction of votes, above 0.5; otherwise a threshold of
+        the probabilities, or a rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use out-of-bag
+        probabilities.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
@@ -253,7 +253,7 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
         return train_homers(problem, variety, self.n_estimators, max_samples=self.max_samples, vote=self.vote)
 
     def with_vote(self, vote: str) -> Self:
-        """Return a copy that combines the same trained HOMERs in another way.
+        """Return a fitted copy that combines the same HOMERs with another ``vote``.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
         Returns
         -------
         EnsembleHOMERClassifier
-            Fitted. A decision rule that was learned is taken over as it is.
+            Fitted copy. A fitted decision rule is not fitted again.
         """
         check_is_fitted(self)
         check_choice("vote", vote, ("class", "probability"))
@@ -296,7 +296,7 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     """KFHE-HOMER: a Kalman filter fuses HOMERs of random shape, each a noisy measurement of the ideal classifier.
 
     With y the estimate of the training samples' label scores, P its variance and h_t the t-th HOMER, whose scores are
-    above 0.5 for the labels that it chooses (see :class:`HOMERClassifier`), ::
+    above 0.5 for the labels that it predicts (see :class:`HOMERClassifier`), ::
 
         measurement     z = (y + h_t) / 2,         with error   R = Hamming loss of z > 0.5
         gain            K = P / (P + R)
@@ -334,8 +334,8 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     variant : {"program", "paper"}, default="program"
         Whether to follow the authors' program or the algorithm printed in the paper; see Notes.
     decision : float, str or rule, default="path"
-        How samples get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
-        become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
+        How labels are predicted: "path" means a weighted sum of scores above 0.5, as in the paper; otherwise a
+        threshold of the probabilities, or a rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
         out-of-bag probabilities.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
@@ -374,13 +374,13 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     The loop is that of the authors' program, where it differs from the paper; ``variant="paper"`` is the algorithm
     printed in the paper:
 
-    - h_0 sees each sample once, with balanced clusters and the first kernel; in the paper it is trained on a drawn
-      sample and chooses its settings at random, like all others.
-    - The largest number of clusters is the root of the number of labels rounded down; in the paper rounded up.
+    - h_0 is trained on all samples, with balanced clusters and the first kernel; in the paper it is trained on drawn
+      samples with random settings, like all others.
+    - The maximum number of clusters is the square root of the number of labels, rounded down; in the paper rounded up.
     - A HOMER no better than guessing is replaced; the paper has no resets.
-    - Weights are measured as w_i exp(l_i + 1/n); the paper prints w_i exp(l_i).
+    - The measurement of the weights is w_i exp(l_i + 1/n); in the paper w_i exp(l_i).
 
-    The program's cost of 1e8 on unscaled features is not used: solvers do not converge there.
+    The program's SVM cost of 1e8 on unscaled features is not used, because solvers do not converge with it.
 
     References
     ----------

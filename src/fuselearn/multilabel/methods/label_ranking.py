@@ -1,4 +1,4 @@
-"""Calibrated label ranking: one model per pair of labels, and a virtual label that separates what is predicted."""
+"""Calibrated label ranking: one model per pair of labels, and a virtual label as the threshold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Pair = tuple[int, int]
 def train_label_ranking(problem: Problem, vote: str = "class") -> Trained:
     """Train a model per pair of labels, and one per label against the virtual label."""
     learner, Y, seed = problem.learner, problem.target.values, int(problem.rng.integers(2**31))
-    learner.n_threads = 1  # models are trained side by side instead
+    learner.n_threads = 1  # models are trained in parallel instead
     counts, weights = count_all_samples(problem.weights, problem.n_samples, copies=learner.counts_copies)
     drawn = Y[counts > 0]
     pairs = [(i, j) for i, j in combinations(range(Y.shape[1]), 2) if (drawn[:, i] != drawn[:, j]).any()]
@@ -37,7 +37,7 @@ def train_label_ranking(problem: Problem, vote: str = "class") -> Trained:
 def _train_pair(
     learner: Learner, Y: Labels, pair: Pair, counts: Counts, seed: int, weights: Weights | None
 ) -> LabelModel:
-    """Train a model on the samples that have exactly one label of a pair."""
+    """Train a model on the samples with exactly one label of a pair."""
     first, second = pair
     drawn = np.where(Y[:, first] != Y[:, second], counts, 0).astype(np.int32)
     return train_labels(learner, Y[:, [first]], drawn, seed, weights=weights)
@@ -49,11 +49,11 @@ class LabelRanking(LabelModel):
     Parameters
     ----------
     relevance : LabelModel
-        Of each label against the virtual one.
+        The models of each label against the virtual label.
     pairs : list of pairs
-        Indices of two labels each.
+        The indices of both labels of each pair.
     models : list of LabelModel
-        Of the first label of each pair against the second.
+        The models of the first label of each pair against the second.
     vote : {"class", "probability"}
     """
 
@@ -64,7 +64,7 @@ class LabelRanking(LabelModel):
         self.vote = vote
 
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
-        """Return scores above 0.5 for labels with more votes than the virtual label, or as many whole ones."""
+        """Return scores above 0.5 for labels that win against the virtual label; ties of whole votes win, too."""
         against_virtual = self._vote(self.relevance, X, only)
         n_labels = against_virtual.shape[1]
         votes = against_virtual + 0.5 * self._count_missing(n_labels)
@@ -73,16 +73,16 @@ class LabelRanking(LabelModel):
             votes[:, first] += preference
             votes[:, second] += 1.0 - preference
         virtual = (1.0 - against_virtual).sum(axis=1)
-        in_favour_of_ties = 0.25 if self.vote == "class" else 0.0
-        return 0.5 + (votes - virtual[:, None] + in_favour_of_ties) / (2 * n_labels + 1)
+        bonus = 0.25 if self.vote == "class" else 0.0  # a label that ties with the virtual label is predicted
+        return 0.5 + (votes - virtual[:, None] + bonus) / (2 * n_labels + 1)
 
     def _vote(self, model: LabelModel, X: Any, only: Indices | None) -> Scores:
-        """Return votes for the first of two labels: 1 or 0, and a half if both are equally probable, or a fraction."""
+        """Return votes for the first of two labels: whole ones, 0.5 for a tie, or probabilities."""
         probabilities = model.scores(X, only=only)
         return np.heaviside(probabilities - 0.5, 0.5) if self.vote == "class" else probabilities
 
     def _count_missing(self, n_labels: int) -> npt.NDArray[np.int64]:
-        """Count the pairs of each label that have no model."""
+        """Return the number of pairs of each label without a model."""
         known = np.bincount(np.array(self.pairs, dtype=np.intp).ravel(), minlength=n_labels)
         return n_labels - 1 - known
 
@@ -90,14 +90,14 @@ class LabelRanking(LabelModel):
 class CalibratedLabelRankingClassifier(MultilabelBase):
     """Calibrated label ranking (CLR): one model per pair of labels, and a virtual label as the threshold.
 
-    The model of labels i and j is trained on the samples with exactly one of them. A virtual label 0 ranks below the
-    labels of a sample and above all others, so its models are those of binary relevance. With p_ij(x) the vote of a
-    model for i against j, and 1 - p_ij(x) that for j against i, ::
+    The model of labels i and j is trained on the samples with exactly one of them. The virtual label 0 ranks below the
+    true labels of a sample and above all others, so its models are those of binary relevance. With p_ij(x) the vote of
+    a model for i against j, and 1 - p_ij(x) its vote for j against i, the votes of label i are ::
 
-        v_i(x) = sum over j of p_ij(x),        j = 0, 1, ..., L without i,
+        v_i(x) = sum over j of p_ij(x),        j = 0, 1, ..., L without i.
 
-    and the labels with more votes than the virtual one are predicted; if votes are whole, those with as
-    many votes, too. ``predict_proba`` returns ::
+    The labels with more votes than the virtual label are predicted; with whole votes, ties are predicted, too.
+    ``predict_proba`` returns ::
 
         1/2 + (v_i(x) - v_0(x) + b) / (2 L + 1),
 
@@ -111,10 +111,10 @@ class CalibratedLabelRankingClassifier(MultilabelBase):
     estimator : classifier, "tree" or None, default=None
         Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     vote : {"class", "probability"}, default="class"
-        Whether models vote for one of their two labels, as in the paper, or divide their vote by probability.
+        Whether models vote for one of their two labels, as in the paper, or with their probabilities.
     decision : float, str or rule, default=0.5
-        How scores become labels: 0.5 cuts at the virtual label; or another threshold, or a rule of
-        :mod:`fuselearn.multilabel.decisions`.
+        How labels are predicted from scores: 0.5 is the threshold at the virtual label; or another threshold, or a rule
+        of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the base estimators.
     n_jobs : int or None, default=None
@@ -123,20 +123,20 @@ class CalibratedLabelRankingClassifier(MultilabelBase):
     Attributes
     ----------
     pairs_ : list of pairs
-        The indices of the two labels of each model. Two labels of which no sample has exactly one have none, and share
-        their vote.
+        The indices of the two labels of each model. A pair has no model if no sample has exactly one of its labels;
+        each of them then gets half a vote.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
 
     See Also
     --------
-    BinaryRelevanceClassifier : The models of the virtual label alone.
+    BinaryRelevanceClassifier : Only the models of the virtual label.
 
     Notes
     -----
-    There are L (L + 1) / 2 models, most with few samples: 5,050 for 100 labels. Labels that tie with the virtual label
-    are predicted, as in Mulan.
+    There are L (L + 1) / 2 models, 5,050 for 100 labels, most of them trained on few samples. Labels that tie with the
+    virtual label are predicted, as in Mulan.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Classes that are label sets: label powerset, and pruned sets without the rare ones, alone and in ensembles."""
+"""Multi-class models of label sets: label powersets, pruned sets, and ensembles of pruned sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fuselearn.multilabel.ensemble import MultilabelEnsemble
 class LabelPowersetClassifier(MultilabelBase):
     """One multi-class model whose classes are the distinct label sets of the training samples.
 
-    The probability that sample x has label j is that of all sets with the label, ::
+    The probability that sample x has label j is the total probability of the sets with this label, ::
 
         p_j(x) = sum of P(S | x) over the sets S that contain j,
 
@@ -32,8 +32,8 @@ class LabelPowersetClassifier(MultilabelBase):
     estimator : classifier, "tree" or None, default=None
         Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     decision : float, str or rule, default="set"
-        How samples get labels: "set" means those of the most probable set; or probabilities of labels become labels by
-        a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How labels are predicted: "set" means the labels of the most probable set; otherwise a threshold of the
+        probabilities, or a rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the base estimator.
     n_jobs : int or None, default=None
@@ -42,8 +42,8 @@ class LabelPowersetClassifier(MultilabelBase):
     Attributes
     ----------
     label_sets_ : array of shape (n_sets, n_labels)
-        The label sets as an indicator matrix, in the order in which they appear in training. The classes of a
-        scikit-learn classifier are their indices here.
+        The label sets as an indicator matrix, in the order in which they appear in training. The classes of the base
+        estimator are the row indices of this matrix.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
@@ -55,16 +55,16 @@ class LabelPowersetClassifier(MultilabelBase):
 
     Notes
     -----
-    Machines are coupled so that the probabilities of the labels fit samples left out of training: with p_S the
-    probability by the machine of set S, calibrated on its own, and n_S the number of samples with that set, ::
+    The probabilities of one-vs-rest SVMs are combined so that they are calibrated out of sample: with p_S the
+    calibrated probability of the SVM of set S, and n_S the number of samples with that set, ::
 
-        P(S | x) is in proportion to p_S^a n_S^b,
+        P(S | x) is proportional to p_S^a n_S^b,
 
-    where a and b are found by cross-validation, together with Platt's sigmoids. Other values of ``probability`` than
-    "platt" mean a = 1 and b = 0.
+    where a and b are estimated by cross-validation, together with Platt's sigmoids. With other values of
+    ``probability`` than "platt", a = 1 and b = 0.
 
-    With ``decision="set"`` as many samples as possible are expected to get exactly their labels; with a threshold of
-    0.5 as few labels as possible are expected to be wrong, and the labels of a sample need not be one of the sets.
+    ``decision="set"`` maximizes the expected subset accuracy. A threshold of 0.5 minimizes the expected Hamming loss,
+    and may predict label sets that do not occur in training.
 
     References
     ----------
@@ -109,7 +109,7 @@ class LabelPowersetClassifier(MultilabelBase):
 
 
 class SetModel(LabelModel):
-    """A trained model over label sets, which predicts their labels."""
+    """A trained multi-class model of label sets."""
 
     def __init__(self, model: Model, sets: Labels) -> None:
         self.model = model
@@ -118,15 +118,15 @@ class SetModel(LabelModel):
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label."""
         probabilities = self.model.scores(X, only=only)
-        return np.minimum(probabilities @ self.sets.astype(np.float64), 1.0)  # a sum may pass 1 by rounding
+        return np.minimum(probabilities @ self.sets.astype(np.float64), 1.0)  # rounding errors may exceed 1
 
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return 1 for the labels of the most probable set, the first of equally probable ones, and 0 for others."""
+        """Return the labels of the most probable set as 0 and 1; ties go to the first set."""
         return self.sets[self.model.scores(X, only=only).argmax(axis=1)].astype(np.float64)
 
 
 def find_sets(classifier: MultilabelBase) -> Labels:
-    """Return the label sets that the model of a fitted classifier is over."""
+    """Return the label sets that are the classes of a fitted classifier."""
     check_is_fitted(classifier)
     model: Any = classifier._fused_.models[0]
     return model.sets if isinstance(model, SetModel) else model.model.sets
@@ -135,13 +135,13 @@ def find_sets(classifier: MultilabelBase) -> Labels:
 def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.intp]]:
     """Find the distinct label sets of the samples drawn.
 
-    They are numbered as they appear, so that their order does not depend on that of the labels.
+    Sets are numbered in order of appearance, so that the order does not depend on the order of the labels.
 
     Returns
     -------
     sets : array of shape (n_sets, n_labels)
     numbers : int array of shape (n_samples,)
-        Number of each sample's set, -1 for samples that were not drawn.
+        Index of the set of each sample, -1 for samples that were not drawn.
 
     Examples
     --------
@@ -159,12 +159,12 @@ def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.i
 
 
 class PrunedSetsClassifier(MultilabelBase):
-    """A label powerset that learns frequent label sets only, and rare ones as their frequent subsets (PS).
+    """Label powerset of the frequent label sets; rare sets are replaced by frequent subsets (PS).
 
-    A set is frequent if at least ``min_count`` samples have it. A sample with another set S learns, as a copy each, the
-    first ``n_subsets`` of the frequent sets inside S, larger ones first, and more frequent ones first among equally
-    large ones; a sample without any takes no part. The probability that sample x has label j is, over the frequent
-    sets, ::
+    A set is frequent if at least ``min_count`` samples have it. A sample with a rare set S is replaced by copies, one
+    for each of the ``n_subsets`` largest frequent subsets of S; of subsets of equal size, the more frequent ones are
+    used. A sample without frequent subsets is dropped. The probability that sample x has label j is the total
+    probability of the frequent sets with this label, ::
 
         p_j(x) = sum of P(S | x) over the sets S that contain j.
 
@@ -173,13 +173,13 @@ class PrunedSetsClassifier(MultilabelBase):
     estimator : classifier, "tree" or None, default=None
         Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     min_count : int, default=2
-        Samples that a set needs to be kept. If no set has as many, the most frequent ones are kept. With 1, the model
-        is a label powerset.
+        Minimum number of samples of a frequent set. If no set has as many, the most frequent ones are kept. With 1, the
+        model is a label powerset.
     n_subsets : int, default=2
-        Maximum number of subsets that a sample with a rare set stands for; 0 leaves such samples out.
+        Maximum number of copies of a sample with a rare set; with 0, such samples are dropped.
     decision : float, str or rule, default="set"
-        How samples get labels: "set" means those of the most probable set; or probabilities of labels become labels by
-        a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How labels are predicted: "set" means the labels of the most probable set; otherwise a threshold of the
+        probabilities, or a rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the base estimator.
     n_jobs : int or None, default=None
@@ -188,8 +188,8 @@ class PrunedSetsClassifier(MultilabelBase):
     Attributes
     ----------
     label_sets_ : array of shape (n_sets, n_labels)
-        The frequent label sets as an indicator matrix, in the order in which they appear in training. The classes of a
-        scikit-learn classifier are their indices here.
+        The frequent label sets as an indicator matrix, in the order in which they appear in training. The classes of
+        the base estimator are the row indices of this matrix.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
@@ -197,15 +197,14 @@ class PrunedSetsClassifier(MultilabelBase):
     See Also
     --------
     EnsembleOfPrunedSetsClassifier : Equal votes of such models on random samples.
-    LabelPowersetClassifier : All label sets are learned.
+    LabelPowersetClassifier : All label sets are classes.
 
     Notes
     -----
-    The subsets are those of the authors' option A. The empty set is none of them: a sample with labels is no example of
-    a sample without. An SVM gets no copies: a sample that stands for several sets is a positive
-    example of each. A label that is in no frequent set has the probability 0. If all entries of ``sample_weight`` are
-    whole numbers, they count as so many samples; other weights do not change which sets are frequent, unless they are
-    0.
+    Subsets are chosen by the authors' option A, but never the empty set: a sample with labels is not an example of a
+    sample without labels. SVMs need no copies: a sample is a positive example for each of its sets. A label that is in
+    no frequent set has the probability 0. Integer sample weights are repetitions of samples when frequent sets are
+    determined; other weights have no effect there, except 0.
 
     References
     ----------
@@ -259,7 +258,7 @@ class PrunedSetsClassifier(MultilabelBase):
 
 
 def check_pruning(min_count: Any, n_subsets: Any) -> None:
-    """Raise an error for settings with which no sets can be pruned."""
+    """Raise an error for invalid ``min_count`` or ``n_subsets``."""
     check_whole_number("min_count", min_count, 1)
     check_whole_number("n_subsets", n_subsets, 0)
 
@@ -274,14 +273,14 @@ def train_sets(
     n_subsets: int = 0,
     weights: Weights | None = None,
 ) -> SetModel:
-    """Train a model over the frequent label sets of the samples drawn.
+    """Train a model whose classes are the frequent label sets of the samples drawn.
 
     Parameters
     ----------
     learner : Learner
     Y : array of shape (n_samples, n_labels)
     min_count, n_subsets
-        As in :class:`PrunedSetsClassifier`; copies of a sample count.
+        As in :class:`PrunedSetsClassifier`; a sample that was drawn twice counts twice.
     counts, seed, weights
         As in ``Learner.train``.
     """
@@ -290,7 +289,7 @@ def train_sets(
 
 
 def prune_sets(Y: Labels, counts: Counts, min_count: int, n_subsets: int) -> tuple[Labels, Labels]:
-    """Find the frequent label sets of the samples drawn, and which of them each sample stands for.
+    """Find the frequent label sets of the samples drawn, and assign each sample to one or several of them.
 
     Returns
     -------
@@ -321,7 +320,7 @@ def prune_sets(Y: Labels, counts: Counts, min_count: int, n_subsets: int) -> tup
 def choose_subsets(
     labels: Labels, sets: Labels, frequency: npt.NDArray[np.floating], n_subsets: int
 ) -> npt.NDArray[np.intp]:
-    """Choose among sets those inside a set of labels: the largest first, of equally large ones the most frequent.
+    """Choose the largest subsets of a set of labels; ties go to the more frequent subset.
 
     Examples
     --------
@@ -338,8 +337,8 @@ def choose_subsets(
 def train_sampled_sets(
     learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator, *, min_count: int, n_subsets: int
 ) -> SetModel:
-    """Train a model over the frequent label sets of a sample."""
-    # Copies of a drawn sample must not make its set frequent.
+    """Train a model of the frequent label sets of randomly drawn samples."""
+    # Repeated draws of one sample must not make its set frequent.
     drawn_once = np.minimum(counts, 1)
     seed = int(rng.integers(2**31))
     return train_sets(learner, Y, drawn_once, seed, min_count=min_count, n_subsets=n_subsets)
@@ -352,7 +351,7 @@ class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):
 
         p_j(x) = (v_1j(x) + ... + v_Tj(x)) / T.
 
-    Models prune different sets, so that together they can predict label sets that no training sample has.
+    Members keep different sets, so together they can predict label sets that do not occur in training.
 
     Parameters
     ----------
@@ -361,13 +360,12 @@ class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):
     n_estimators : int, default=10
         Number of members.
     min_count : int, default=2
-        Drawn samples that a label set needs to be kept. If no set has as many, the most frequent ones are kept.
+        Minimum number of drawn samples of a frequent set. If no set has as many, the most frequent ones are kept.
     n_subsets : int, default=2
-        Maximum number of subsets that a sample with a rare set stands for; 0 leaves such samples out.
+        Maximum number of copies of a sample with a rare set; with 0, such samples are dropped.
     max_samples : int or float, default=1.0
-        Draws of samples for each member, with replacement, as a number or as a fraction of all samples. A sample that
-        is drawn more than once counts once, so that with 1.0 a member learns from 63 % of the samples, the authors'
-        choice.
+        Number or fraction of samples drawn with replacement for each member. Repeated draws are dropped, so with 1.0 a
+        member is trained on 63 % of the samples, the authors' choice.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number or fraction of features drawn for each member; "sqrt" and "log2" as in scikit-learn; None means all.
     vote : {"class", "probability"}, default="class"
@@ -398,7 +396,7 @@ class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):
     See Also
     --------
     PrunedSetsClassifier : A single member, on all samples.
-    RAkELClassifier : Votes of models that know a few labels each.
+    RAkELClassifier : Votes of models of a few labels each.
 
     References
     ----------

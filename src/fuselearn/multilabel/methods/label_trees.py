@@ -1,8 +1,8 @@
-"""Multi-label models that are a sum of trees with values for all labels, and the coded table that they are grown on.
+"""Multi-label models that are sums of trees with a vector of values per leaf, and the coded table for growing them.
 
-A tree that is grown to the end has about as many leaves as samples, and with hundreds of labels the values of its nodes
-take most of the memory of a forest. But a leaf with a single sample has the labels of that sample in every tree, so
-equal values are kept once (`LeafValues`), and only for leaves: the values of other nodes follow from them.
+A fully grown tree has about as many leaves as samples, and with hundreds of labels the values of its nodes take most of
+the memory of a forest. A leaf with a single sample has the labels of that sample in every tree, so identical values are
+stored once (`LeafValues`), and only for leaves: the values of inner nodes follow from them.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ class LabelTableCoder(TableCoder):
     """A coder that leaves sparse matrices as they are."""
 
     def transform(self, X: Any) -> Any:
-        """Return samples as numbers, category numbers and NaN."""
+        """Return samples as numbers, category codes and NaN."""
         table = as_table(X)
         return table if sparse.issparse(table) else super().transform(table)
 
 
 class LabelTable(Learner):
-    """A coded table, on which trees are grown that split for all labels at once.
+    """A coded table for growing trees that split for all labels at once.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     n_threads : int
     max_bins : int, optional
-        Features with more distinct values are cut into so many bins.
+        Features with more distinct values are binned into this many bins.
     skip_zeros : bool, default=True
-        Whether a table of which most values are zero is coded without them.
+        Whether zeros are not stored if most values are zero.
     """
 
     def __init__(self, X: Any, n_threads: int, max_bins: int | None = None, *, skip_zeros: bool = True) -> None:
@@ -69,19 +69,19 @@ class LabelTable(Learner):
 class LabelForest(LabelModel):
     """A sum of trees with values for all labels.
 
-    Of the values of nodes only those of leaves are kept, apart from the trees.
+    Only the values of leaves are stored, separately from the trees.
 
     Parameters
     ----------
     trees : iterable of (Tree, array of shape (n_nodes, n_labels))
-        Trees and the values of their nodes. If they come one by one, those of all trees are never held at once.
+        Trees and the values of their nodes. With a generator, the values of all trees are never in memory at once.
     n_categories : int array of shape (n_features,)
     start : array of shape (n_labels,)
-        What is added to the sum.
+        Constant added to the sum.
     divisor : float
-        By which the sum is divided.
+        Divisor of the sum.
     is_logistic : bool
-        Whether the result is a log-odds, or a probability.
+        Whether the result is a log-odds instead of a probability.
     n_threads : int
         Threads for prediction.
     """
@@ -114,17 +114,17 @@ class LabelForest(LabelModel):
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label."""
         if X is None:
-            raise RuntimeError("A forest is bound to no samples; pass the samples.")
+            raise RuntimeError("A forest stores no training samples; pass X.")
         X = X if only is None else X[only]
         total = np.tile(self.start, (X.shape[0], 1))
         if self.leaf_values is not None:
             total += sum_leaf_values(self.forest, self.leaf_values.rows, X, self.n_threads)
         total /= self.divisor
-        # Of probabilities that are 0 and 1 the sum is exact; that of others may pass the number of trees by rounding.
+        # Sums of zeros and ones are exact; other sums of probabilities may exceed the number of trees by rounding.
         return expit(total) if self.is_logistic else np.minimum(total, 1.0)
 
     def trees_with_values(self) -> Iterator[tuple[Tree, Scores]]:
-        """Yield each tree with the values of its leaves, in an array that has a row for each node."""
+        """Yield each tree with the values of its leaves, in an array with one row per node."""
         if self.leaf_values is None:
             return
         rows, numbers = self.leaf_values
@@ -132,14 +132,14 @@ class LabelForest(LabelModel):
             yield tree, rows[numbers[first : first + len(tree.nodes)]]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a file keeps: the trees in a compact form, not packed for prediction."""
+        """Return the state for a copy or a file: the trees in compact form, not packed for prediction."""
         state = {name: value for name, value in vars(self).items() if name != "forest"}
         if self.leaf_values is not None:
             state |= {"trees": stack_trees(self.trees), "leaf_values": self.leaf_values._asdict()}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the model of a copy or a file."""
+        """Restore the model from the state of a copy or a file."""
         vars(self).update(state)
         if state["leaf_values"] is not None:
             self.trees = unstack_trees(state["trees"], self.n_categories)
@@ -150,8 +150,8 @@ class LabelForest(LabelModel):
 class LeafValues(NamedTuple):
     """The values of the leaves of several trees.
 
-    ``rows[numbers[k]]`` are the values of node ``k``, counted over all trees, one after the other. Nodes that are no
-    leaves have the number -1.
+    ``rows[numbers[k]]`` are the values of node ``k``, where the nodes of all trees are numbered consecutively. Inner
+    nodes have the number -1.
     """
 
     rows: npt.NDArray[np.float64]
@@ -178,10 +178,10 @@ class LeafCollector:
         self._numbers: list[npt.NDArray[np.int32]] = []
 
     def add(self, is_leaf: npt.NDArray[np.bool_], values: npt.NDArray[np.float64]) -> None:
-        """Add a tree, given which of its nodes are leaves, and the values of all nodes."""
+        """Add a tree, given a mask of its leaves and the values of all nodes."""
         n_bytes = values.itemsize * values.shape[1]
         leaves = np.ascontiguousarray(values[is_leaf]).view(f"V{n_bytes}").ravel()
-        rows, own = np.unique(leaves, return_inverse=True)  # most leaves of a tree are alike
+        rows, own = np.unique(leaves, return_inverse=True)  # most leaves of a tree have the same values
         known = [self._rows.setdefault(row, len(self._rows)) for row in rows.tolist()]
         numbers = np.full(len(is_leaf), -1, dtype=np.int32)
         numbers[is_leaf] = np.array(known, dtype=np.int32)[own]
@@ -191,7 +191,7 @@ class LeafCollector:
         """Return the values of at least one tree; the collector is empty afterwards."""
         n_values = len(next(iter(self._rows))) // np.dtype(np.float64).itemsize
         rows = np.empty((len(self._rows), n_values))
-        while self._rows:  # so that there are never two copies of all
+        while self._rows:  # entries are removed one by one, so that memory never holds two copies
             row, number = self._rows.popitem()
             rows[number] = np.frombuffer(row)
         numbers = np.concatenate(self._numbers)
@@ -200,7 +200,7 @@ class LeafCollector:
 
 
 def restore_leaf_values(stored: Mapping[str, npt.NDArray[Any]], trees: Sequence[Tree]) -> LeafValues:
-    """Return the leaf values of a file, after checking that they belong to these trees: kernels do not look."""
+    """Return the leaf values of a file, after checking that they fit the trees, which kernels do not check."""
     rows, numbers = stored.get("rows"), stored.get("numbers")
     is_leaf = np.concatenate([tree.nodes["feature"] < 0 for tree in trees])
     if not (
@@ -213,15 +213,15 @@ def restore_leaf_values(stored: Mapping[str, npt.NDArray[Any]], trees: Sequence[
         and (numbers[is_leaf] >= 0).all()
         and (numbers[is_leaf] < len(rows)).all()
     ):
-        raise ValueError("The values of the leaves do not fit the trees.")
+        raise ValueError("The values of the leaves do not match the trees.")
     return LeafValues(np.ascontiguousarray(rows), numbers)
 
 
 def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
     """Compute for each label and feature the total decrease of Gini impurity by splits on the feature.
 
-    With w the weight of the samples in a node and v that of those with the label, its impurity times its weight is
-    2 v (w - v) / w. The decrease of a split is the value of the node minus those of its two children.
+    With w the weight of the samples in a node and v the weight of those with the label, the weighted impurity of the
+    node is 2 v (w - v) / w. The decrease by a split is the value of the node minus the values of its two children.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float6
     impurity = 2 * tree.values * (weight - tree.values) / np.where(weight > 0, weight, 1.0)
     splits = np.flatnonzero(tree.nodes["feature"] >= 0)
     left = tree.nodes["left"][splits]
-    # Gini impurity is concave, so only rounding can make a decrease negative.
+    # Gini impurity is concave, so decreases are negative only by rounding.
     decreases = np.maximum(impurity[splits] - impurity[left] - impurity[left + 1], 0.0)
     sums = np.zeros((n_features, tree.values.shape[1]))
     np.add.at(sums, tree.nodes["feature"][splits], decreases)

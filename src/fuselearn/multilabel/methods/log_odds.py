@@ -1,4 +1,4 @@
-"""Fuse the probabilities of several multi-label models, label by label, by a sum of their log-odds."""
+"""Fuse the probabilities of several multi-label models by a weighted sum of log-odds for each label."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
-# Probabilities nearer to 0 or 1 than this are moved, so that no model can overrule all others.
+# Probabilities are clipped to this distance from 0 and 1, so that no single model dominates the sum.
 LEAST_PROBABILITY = 1e-3
-# How far the weights of a label are drawn to those of all labels together: as by this many samples of a log-odds of 1.
+# Shrinkage of the weights of a label toward the common weights: as strong as this many samples with a log-odds of 1.
 COMMON_PENALTY = 1.0
 LABEL_PENALTY = 20.0
 MOST_STEPS = 100
@@ -40,7 +40,7 @@ class LogOddsFusion(NamedTuple):
 
 
 def log_odds(probabilities: Scores) -> Scores:
-    """Return the log-odds of probabilities, none of which is surer than the least probability.
+    """Return the log-odds of clipped probabilities.
 
     Examples
     --------
@@ -51,10 +51,10 @@ def log_odds(probabilities: Scores) -> Scores:
 
 
 def fit_log_odds(probabilities: Scores, Y: Labels, weights: Weights) -> LogOddsFusion:
-    """Fit the fusion with the least log loss on samples that the models have not seen.
+    """Fit the fusion with the smallest log loss on held-out samples.
 
-    The weights of all labels together are fitted first, drawn to the mean of the models. Those of a label are drawn to
-    these, so that a rare label has hardly any of its own.
+    Weights common to all labels are fitted first, shrunk toward the mean of the models. The weights of each label are
+    shrunk toward the common weights, most strongly for rare labels.
 
     Parameters
     ----------
@@ -80,8 +80,7 @@ def fit_log_odds(probabilities: Scores, Y: Labels, weights: Weights) -> LogOddsF
 def _minimize(tables: list[Scores], targets: Scores, weights: Weights, center: Weights, penalty: float) -> Weights:
     """Minimize the log loss of one or several labels plus the penalty times the squared distance to the center.
 
-    By Newton's method, each step of which is projected: of all coefficients but the last, the intercept, none is
-    negative.
+    The solver is a projected Newton method: all coefficients except the last, the intercept, are nonnegative.
     """
     rows, target, weights = np.vstack(tables), targets.ravel(), np.tile(weights, len(tables))
     is_bounded = np.arange(len(center)) < len(center) - 1
@@ -108,7 +107,7 @@ def _minimize(tables: list[Scores], targets: Scores, weights: Weights, center: W
             odds = rows @ candidate
             if (reached := loss(candidate, odds)) < lowest:
                 break
-        else:  # rounding errors are larger than what is left to gain
+        else:  # rounding errors exceed any further decrease
             break
         found, lowest = candidate, reached
     return found

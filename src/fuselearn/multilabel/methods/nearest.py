@@ -1,4 +1,4 @@
-"""Labels by nearest neighbors: the search for them, ML-kNN and BR-kNN."""
+"""Multi-label nearest neighbors: the search, ML-kNN and BR-kNN."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from fuselearn.learners.table import NumberEncoder
 from fuselearn.multilabel.base import MultilabelBase, Scores, find_constants, fix_constants, single
 from fuselearn.multilabel.labels import UNKNOWN
 
-# How many neighbors are searched beyond those asked for, to see which of equally near ones come first.
+# Number of additional neighbors searched, to detect ties.
 SPARE = 8
-# Distances are computed to about 1e-16 of the squared length of samples; closer ones are equal.
+# Rounding errors of squared distances are about 1e-16 of the squared length of samples; smaller differences are ties.
 RESOLUTION = 1e-13
 BLOCK_DISTANCES = 10_000_000
 
@@ -37,11 +37,11 @@ class Neighbors(NamedTuple):
 
     Attributes
     ----------
-    places : int array of shape (n_samples, n_neighbors)
+    indices : int array of shape (n_samples, n_neighbors)
     distances : array of shape (n_samples, n_neighbors)
     """
 
-    places: npt.NDArray[np.intp]
+    indices: npt.NDArray[np.intp]
     distances: Floats
 
 
@@ -52,7 +52,7 @@ class NumberTable(Learner):
     ----------
     X : {array, sparse matrix, DataFrame} of shape (n_samples, n_features)
     user : str
-        The name of the user of the numbers, for messages.
+        Name of the method, for error messages.
     """
 
     def __init__(self, X: Any, user: str) -> None:
@@ -62,7 +62,7 @@ class NumberTable(Learner):
         self.bound = Bound(self.coder.fit_transform(X))
 
     def fits(self, estimator: Any) -> bool:
-        """Return True: whoever takes numbers takes these."""
+        """Return True, as any estimator of numeric features can be trained on this table."""
         return True
 
     def release(self) -> None:
@@ -71,7 +71,7 @@ class NumberTable(Learner):
 
 
 class NeighborSearch:
-    """Scaled training samples among which neighbors are searched; of equally near ones, the first are taken.
+    """Search for the nearest training samples, after scaling; ties go to the first sample.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ class NeighborSearch:
     Examples
     --------
     >>> search = NeighborSearch(np.array([[0.0], [2.0], [3.0]]), "euclidean", None)
-    >>> search.find(np.array([[1.9]]), 2).places
+    >>> search.find(np.array([[1.9]]), 2).indices
     array([[1, 2]])
-    >>> search.find_others(1).places.ravel()
+    >>> search.find_others(1).indices.ravel()
     array([1, 2, 1])
     """
 
@@ -112,51 +112,51 @@ class NeighborSearch:
         return self._search(None, n_neighbors, n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the search index, which is made again when it is needed."""
+        """Return the state without the search index, which is rebuilt on demand."""
         return {**self.__dict__, "_index": None}
 
     def _search(self, rows: Any, n_neighbors: int, n_jobs: int | None) -> Neighbors:
-        """Search among all training samples, or, without rows, among the others of each."""
+        """Search for the neighbors of samples; if ``rows`` is None, of each training sample among the others."""
         asked, own = (self._rows, 1) if rows is None else (rows, 0)
         if n_neighbors == 0:
             return Neighbors(np.empty((asked.shape[0], 0), dtype=np.intp), np.empty((asked.shape[0], 0)))
         if self._index is None:
-            from sklearn.neighbors import NearestNeighbors  # takes long to import
+            from sklearn.neighbors import NearestNeighbors  # slow import
 
             self._index = NearestNeighbors(metric=self.metric).fit(self._rows)
         index = self._index.set_params(n_jobs=n_jobs)
         n_found = min(n_neighbors + SPARE, self.n_samples - own)
-        distances, places = index.kneighbors(rows, n_found)
+        distances, indices = index.kneighbors(rows, n_found)
         steps = self._round(distances)
-        found = _take_first(places, distances, steps, n_neighbors)
-        if n_found < self.n_samples - own:  # where more samples than were found are equally near, all are sorted
+        found = _take_first(indices, distances, steps, n_neighbors)
+        if n_found < self.n_samples - own:  # samples with more ties than neighbors found need all distances
             unsettled = np.flatnonzero(steps[:, n_neighbors - 1] == steps[:, -1])
             for part in np.array_split(unsettled, 1 + len(unsettled) * self.n_samples // BLOCK_DISTANCES):
                 if len(part):
-                    distances, places = index.kneighbors(asked[part], self.n_samples)
+                    distances, indices = index.kneighbors(asked[part], self.n_samples)
                     if own:
-                        others = places != part[:, None]
-                        distances, places = (table[others].reshape(len(part), -1) for table in (distances, places))
-                    settled = _take_first(places, distances, self._round(distances), n_neighbors)
-                    found.places[part], found.distances[part] = settled
+                        others = indices != part[:, None]
+                        distances, indices = (table[others].reshape(len(part), -1) for table in (distances, indices))
+                    settled = _take_first(indices, distances, self._round(distances), n_neighbors)
+                    found.indices[part], found.distances[part] = settled
         return found
 
     def _round(self, distances: Floats) -> Floats:
-        """Return distances, or their squares, in steps within which they are equal."""
+        """Round distances, or their squares, to integer multiples of a step, so that ties are equal."""
         if self.metric == "euclidean":
             return np.rint(distances**2 / self._step)
         return np.rint(distances / self._step)
 
 
-def _take_first(places: npt.NDArray[np.intp], distances: Floats, steps: Floats, n_neighbors: int) -> Neighbors:
-    """Sort neighbors by their distance, and equally near ones by their place."""
-    order = np.lexsort((places, steps), axis=1)[:, :n_neighbors]
+def _take_first(indices: npt.NDArray[np.intp], distances: Floats, steps: Floats, n_neighbors: int) -> Neighbors:
+    """Sort neighbors by distance, ties by index."""
+    order = np.lexsort((indices, steps), axis=1)[:, :n_neighbors]
     kept = np.where(np.take_along_axis(steps, order, 1) > 0, np.take_along_axis(distances, order, 1), 0.0)
-    return Neighbors(np.take_along_axis(places, order, 1), kept)
+    return Neighbors(np.take_along_axis(indices, order, 1), kept)
 
 
 def _mean_length(rows: Any, metric: str) -> float:
-    """Return the mean squared length of samples, or of their absolute values for the metric that adds these."""
+    """Return the mean squared norm of samples for Euclidean distances, else their mean L1 norm."""
     values = rows.data if sparse.issparse(rows) else rows
     total = float((values**2 if metric == "euclidean" else np.abs(values)).sum())
     return total / rows.shape[0] or 1.0
@@ -170,7 +170,7 @@ def scale(rows: Any, factors: Floats) -> Any:
 
 
 class NeighborModel(LabelModel):
-    """Training samples with labels, among which the neighbors of new samples are searched.
+    """A nearest-neighbor model: training samples with their labels.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class NeighborModel(LabelModel):
         self.labels = sparse.csr_array((problem.target.values[self.used] == 1).astype(np.float64))
 
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
-        """Return the probability of each label; of training samples, by their neighbors among the others."""
+        """Return the probability of each label; the neighbors of a training sample exclude the sample itself."""
         if X is not None:
             X = X if only is None else take_rows(X, only)
             return self.weigh(self.search.find(X, min(self.n_neighbors, self.n_most), self.n_jobs))
@@ -207,22 +207,22 @@ class NeighborModel(LabelModel):
         return self.search.n_samples
 
     def weigh(self, neighbors: Neighbors) -> Scores:
-        """Return the probability of each label of samples with these neighbors."""
+        """Return the probability of each label, given the neighbors."""
         raise NotImplementedError
 
     def count(
         self, neighbors: Neighbors, marked: sparse.csr_array, votes: npt.NDArray[np.float64] | None = None
     ) -> Scores:
-        """Sum the votes of the neighbors whose labels are marked; each has one vote by default."""
-        places = neighbors.places
-        data = np.ones(places.size) if votes is None else votes.ravel()
-        ends = np.arange(places.shape[0] + 1) * places.shape[1]
-        shape = (places.shape[0], self.search.n_samples)
-        return (sparse.csr_array((data, places.ravel(), ends), shape=shape) @ marked).toarray()
+        """Sum the votes of the neighbors with marked labels; each neighbor has one vote by default."""
+        indices = neighbors.indices
+        data = np.ones(indices.size) if votes is None else votes.ravel()
+        ends = np.arange(indices.shape[0] + 1) * indices.shape[1]
+        shape = (indices.shape[0], self.search.n_samples)
+        return (sparse.csr_array((data, indices.ravel(), ends), shape=shape) @ marked).toarray()
 
 
 class MLkNNModel(NeighborModel):
-    """The probabilities of labels given how many of the neighbors have them."""
+    """The probabilities of labels, given the number of neighbors with each label."""
 
     def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None, smoothing: float) -> None:
         super().__init__(problem, n_neighbors, metric, scaling)
@@ -231,17 +231,17 @@ class MLkNNModel(NeighborModel):
         has_label = Y == 1
         sample_weights = np.where(Y == UNKNOWN, 0.0, self.sample_weights[:, None])
         self.priors = (s + (has_label * sample_weights).sum(axis=0)) / (2 * s + sample_weights.sum(axis=0))
-        # Counts of samples by whether they have a label, the label, and how many of their neighbors have it.
+        # A histogram over: whether the sample has the label, the label, the number of neighbors with the label.
         counted = self.count(self.search.find_others(k, self.n_jobs), self.labels).astype(np.intp)
-        places = (has_label * n_labels + np.arange(n_labels)) * (k + 1) + counted
-        counts = np.bincount(places.ravel(), sample_weights.ravel(), minlength=2 * n_labels * (k + 1)).reshape(
+        indices = (has_label * n_labels + np.arange(n_labels)) * (k + 1) + counted
+        counts = np.bincount(indices.ravel(), sample_weights.ravel(), minlength=2 * n_labels * (k + 1)).reshape(
             2, n_labels, k + 1
         )
         self.likelihoods = (s + counts) / (s * (k + 1) + counts.sum(axis=2, keepdims=True))
 
     @property
     def n_most(self) -> int:
-        """Maximum number of neighbors: training samples have no more."""
+        """Maximum number of neighbors, as for training samples."""
         return self.search.n_samples - 1
 
     def weigh(self, neighbors: Neighbors) -> Scores:
@@ -261,16 +261,16 @@ class BRkNNModel(NeighborModel):
         self.unknown = sparse.csr_array((problem.target.values[self.used] == UNKNOWN).astype(np.float64))
 
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return 1 for the n labels of the largest fractions, n being the neighbors' mean number of labels."""
+        """Return 1 for the n labels with the largest fractions, where n is the neighbors' mean number of labels."""
         X = X if only is None else take_rows(X, only)
         neighbors = self.search.find(X, min(self.n_neighbors, self.n_most), self.n_jobs)
-        sizes = np.asarray(self.labels.sum(axis=1)).ravel()[neighbors.places].mean(axis=1)
+        sizes = np.asarray(self.labels.sum(axis=1)).ravel()[neighbors.indices].mean(axis=1)
         ranks = np.argsort(np.argsort(-self.weigh(neighbors), axis=1, kind="stable"), axis=1, kind="stable")
         return (ranks < np.rint(sizes)[:, None]).astype(np.float64)
 
     def weigh(self, neighbors: Neighbors) -> Scores:
         """Return the weighted fraction of the neighbors with each label."""
-        votes = self.sample_weights[neighbors.places]
+        votes = self.sample_weights[neighbors.indices]
         if self.weights == "distance":
             votes = votes * _weigh_distances(neighbors.distances)
         positive = self.count(neighbors, self.labels, votes)
@@ -279,7 +279,7 @@ class BRkNNModel(NeighborModel):
 
 
 def train_neighbors(problem: Problem, model: NeighborModel) -> Trained:
-    """Return a model of neighbors as a trained ensemble; if wanted, with the scores of each sample by the others."""
+    """Return a nearest-neighbor model as a trained ensemble, with leave-one-out scores if required."""
     out_of_bag = OutOfBag(problem.n_samples, problem.target.n_columns)
     if problem.out_of_bag and model.search.n_samples > 1:
         used = model.used
@@ -289,9 +289,9 @@ def train_neighbors(problem: Problem, model: NeighborModel) -> Trained:
 
 
 class _NeighborClassifier(MultilabelBase):
-    """Base class of both classifiers: the neighbor search, and held-out scores from the other samples."""
+    """Base class of both classifiers: the neighbor search and leave-one-out scores."""
 
-    random_state = None  # nothing is random
+    random_state = None  # training is deterministic
     _accepts_unknown = True
     _input_tags = (("allow_nan", False), ("sparse", True))
 
@@ -310,20 +310,21 @@ class _NeighborClassifier(MultilabelBase):
         return NumberTable(X, "nearest neighbors")
 
     def _hold_out(self, problem: Problem, seed: int) -> Scores:
-        """Score each training sample by its neighbors among the others."""
+        """Return leave-one-out scores."""
         trained = self._train(replace(problem, out_of_bag=True))
-        assert trained.out_of_bag is not None, "the problem asked for them"
+        assert trained.out_of_bag is not None, "out_of_bag=True"
         return trained.out_of_bag.mean()
 
 
 class MLkNNClassifier(_NeighborClassifier):
-    """Labels by how often they occur among the nearest neighbors, compared with the training samples (ML-kNN).
+    """Multi-label nearest neighbors with Bayes' rule for the number of neighbors that have a label (ML-kNN).
 
-    With H1 and H0 the events that a sample has label l or not, and E_j that j of its k neighbors have it, ::
+    Let H1 and H0 be the events that a sample has label l or not, and E_j the event that j of its k neighbors have it.
+    ::
 
         P(H1)       = (s + positives) / (2 s + n),                       P(H0) = 1 - P(H1)
-        P(E_j | H1) = (s + c[j]) / (s (k + 1) + sum of c),               c[j]: positives with j such neighbors
-        P(E_j | H0) = (s + d[j]) / (s (k + 1) + sum of d),               d[j]: the same for the other samples
+        P(E_j | H1) = (s + c[j]) / (s (k + 1) + sum of c),               c[j]: positives with j positive neighbors
+        P(E_j | H0) = (s + d[j]) / (s (k + 1) + sum of d),               d[j]: negatives with j positive neighbors
         p(x)        = P(H1) P(E_j | H1) / (P(H1) P(E_j | H1) + P(H0) P(E_j | H0)).
 
     .. versionadded:: 0.2
@@ -333,14 +334,14 @@ class MLkNNClassifier(_NeighborClassifier):
     n_neighbors : int, default=10
         Number of neighbors k, below the number of training samples. The paper uses 10.
     smoothing : float, default=1.0
-        The s of the formulas; 1 is Laplace's rule.
+        The smoothing s of the formulas; 1 is Laplace smoothing.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
-        How distances are measured; "cosine" with ``scaling=None`` is usual for text.
+        Distance metric; "cosine" with ``scaling=None`` is common for text.
     scaling : {"standard", "minmax"} or None, default="standard"
         Whether features are divided by their standard deviation, by their range, or not at all, as in the paper.
     decision : float, str or rule, default=0.5
-        How probabilities become labels: 0.5 is the paper's, the more probable of both events; or another rule of
-        :mod:`fuselearn.multilabel.decisions`. Rules that learn use scores by the other training samples.
+        How labels are predicted from probabilities: a threshold, 0.5 in the paper, or a rule of
+        :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use leave-one-out probabilities.
     n_jobs : int or None, default=None
         Threads for the search. Results do not depend on it.
 
@@ -356,12 +357,12 @@ class MLkNNClassifier(_NeighborClassifier):
 
     See Also
     --------
-    BRkNNClassifier : The fraction of the neighbors that have a label.
+    BRkNNClassifier : Probabilities are the fractions of neighbors with a label.
 
     Notes
     -----
-    The weight of a sample counts in the probabilities; as a neighbor, each sample of a weight above 0 counts once.
-    Unknown labels, NaN in ``y``, are ignored.
+    Sample weights enter the probabilities, but not the number of neighbors: each neighbor with a weight above 0 counts
+    once. Unknown labels, NaN in ``y``, are ignored.
 
     References
     ----------
@@ -409,9 +410,9 @@ class MLkNNClassifier(_NeighborClassifier):
 
 
 class BRkNNClassifier(_NeighborClassifier):
-    """The fraction of the nearest neighbors that have a label (BR-kNN).
+    """Binary relevance with nearest neighbors, which are searched once for all labels (BR-kNN).
 
-    It is binary relevance with nearest neighbors, which are searched once for all labels::
+    The probability of a label is the weighted fraction of neighbors that have it::
 
         p_l(x) = sum of the weights of the neighbors of x with label l / sum of the weights of all its neighbors
 
@@ -424,14 +425,14 @@ class BRkNNClassifier(_NeighborClassifier):
     weights : {"uniform", "distance"}, default="uniform"
         Whether neighbors have equal weights, or the inverse of their distance.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
-        How distances are measured; "cosine" with ``scaling=None`` is usual for text.
+        Distance metric; "cosine" with ``scaling=None`` is common for text.
     scaling : {"standard", "minmax"} or None, default="standard"
         Whether features are divided by their standard deviation, by their range, or not at all.
     decision : float, str or rule, default=0.5
-        How fractions become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
-        "at_least_one" is the paper's extension a; "set_size" its extension b, the n labels of the largest fractions, n
-        being the mean number of labels of the neighbors, rounded. Rules that learn use scores by the other training
-        samples.
+        How labels are predicted from fractions: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
+        "at_least_one" is the paper's extension a. "set_size" is its extension b: the n labels with the largest
+        fractions, where n is the rounded mean number of labels of the neighbors. Rules that are fitted use
+        leave-one-out fractions.
     n_jobs : int or None, default=None
         Threads for the search. Results do not depend on it.
 
@@ -443,12 +444,12 @@ class BRkNNClassifier(_NeighborClassifier):
 
     See Also
     --------
-    MLkNNClassifier : Compares the number of neighbors with that of the training samples.
+    MLkNNClassifier : Bayes' rule for the number of neighbors with a label.
 
     Notes
     -----
-    The weight of a sample multiplies that of its vote; a sample of weight 0 is no neighbor. A neighbor whose label is
-    not known, NaN in ``y``, has no vote on it; if it is known of none of them, the probability is 0.
+    The vote of a neighbor is multiplied by its sample weight; samples with weight 0 are never neighbors. Neighbors do
+    not vote on their unknown labels, NaN in ``y``. A label that is unknown for all neighbors has the probability 0.
 
     References
     ----------
@@ -493,9 +494,9 @@ class BRkNNClassifier(_NeighborClassifier):
 
 
 def _weigh_distances(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return inverse distances; of samples that are equal to some neighbors, these alone count."""
+    """Return inverse distances; if some neighbors have distance 0, all others get weight 0."""
     is_equal = distances == 0
     nearest = np.where(is_equal, np.inf, distances).min(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = nearest / distances  # scaled to at most 1, so that tiny distances do not overflow
+        inverse = nearest / distances  # at most 1, so that tiny distances do not overflow
     return np.where(is_equal.any(axis=1, keepdims=True), is_equal.astype(np.float64), inverse)

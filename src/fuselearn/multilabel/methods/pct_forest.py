@@ -34,7 +34,7 @@ from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows, sum_impurity_decreases
 
 Bag = tuple[Counts, Weights | None]
-"""How often each sample takes part in a tree, and its weight, if that is not its count."""
+"""How often each sample was drawn for a tree, and its weight if it differs from that."""
 
 
 def train_pct_forest(
@@ -45,7 +45,7 @@ def train_pct_forest(
     bootstrap: bool = True,
     max_samples: int | float = 1.0,
 ) -> Trained:
-    """Grow a forest; the parameters but for ``settings`` are those of :class:`PCTForestClassifier`."""
+    """Grow a forest; the parameters except ``settings`` are those of :class:`PCTForestClassifier`."""
     learner: Any = problem.learner
     n_samples, n_labels, rng = problem.n_samples, problem.target.n_columns, problem.rng
     target = make_label_target(problem.target.values)
@@ -68,7 +68,7 @@ def train_pct_forest(
                 out_of_bag.add(left_out, scores)
             yield tree, shares
             if problem.on_iteration(number, (tree, shares)):
-                with warnings.catch_warnings():  # joblib counts the tasks that are given up
+                with warnings.catch_warnings():  # joblib warns about canceled tasks
                     warnings.simplefilter("ignore", UserWarning)
                     grown.close()
                 return
@@ -81,7 +81,7 @@ def train_pct_forest(
 def _grow(
     learner: LabelTable, target: LabelTarget, settings: TreeSettings, bag: Bag, seed: int, out_of_bag: bool
 ) -> tuple[Tree, Scores, npt.NDArray[np.intp] | None, Scores | None]:
-    """Grow a tree; return its leaves' fractions of each label, also for the samples that are out of its bag."""
+    """Grow a tree; return it with the fraction of each label in its nodes, and its out-of-bag scores."""
     counts, weights = bag
     tree = grow_tree(learner.columns, target, counts, settings, weights=weights, seed=seed)
     shares = tree.shares()
@@ -92,7 +92,7 @@ def _grow(
 
 
 def make_forest(trees: Any, coder: Any, n_labels: int, n_jobs: int | None) -> LabelForest:
-    """Return the mean of trees, given with the fractions of each label in their nodes."""
+    """Return the forest of trees with the given fractions of each label in their nodes."""
     forest = LabelForest(trees, coder.n_categories_, start=np.zeros(n_labels), n_threads=count_threads(n_jobs))
     forest.divisor = len(forest.trees)
     return forest
@@ -101,24 +101,24 @@ def make_forest(trees: Any, coder: Any, n_labels: int, n_jobs: int | None) -> La
 class PCTForestClassifier(MultilabelEnsemble):
     """A random forest whose trees split for all labels at once (RF-PCT).
 
-    A node is split where the sum of the labels' Gini impurities falls most, that is, where ::
+    Each split maximizes the decrease of the sum of the labels' Gini impurities, that is, ::
 
-        sum_j L_j^2 / |L| + sum_j R_j^2 / |R|  is largest,
+        sum_j L_j^2 / |L| + sum_j R_j^2 / |R|,
 
-    with L_j and R_j the samples with label j on the two sides, of ``max_features`` features drawn for the node. The
-    probability of a label is the mean over the trees of its fraction in the sample's leaf.
+    with L_j and R_j the number of samples with label j on the two sides, over ``max_features`` features drawn for the
+    node. The probability of a label is the mean over the trees of its fraction in the leaf of the sample.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees.
     splitter : {"best", "random"}, default="best"
-        Whether a feature's best cut is taken, as in a random forest, or one at random, as in extremely randomized
-        trees.
+        Whether to use the best threshold of a feature, as in a random forest, or a random one, as in extremely
+        randomized trees.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-        Features to look at in each node: a number, a fraction, or None for all.
+        Number or fraction of features drawn for each node; None means all.
     min_samples_split : int, default=2
-        Nodes with fewer samples are not split.
+        Minimum number of samples in a node to split it.
     min_samples_leaf : int, default=1
         Minimum number of samples in a leaf.
     max_depth : int or None, default=None
@@ -126,10 +126,9 @@ class PCTForestClassifier(MultilabelEnsemble):
     bootstrap : bool, default=True
         Whether a tree is grown on samples drawn with replacement, or on all of them.
     max_samples : int or float, default=1.0
-        Samples to draw for each tree: an int is a number of draws, a float a fraction of all samples, which may exceed
-        1. Only with ``bootstrap``.
+        Number or fraction of samples drawn for each tree; a fraction may exceed 1. Only with ``bootstrap``.
     category_rule : {"corrected", "rpart"}, default="corrected"
-        How a split by categories is judged, as for :class:`~fuselearn.CARTClassifier`.
+        Criterion for splits of categorical features, as for :class:`~fuselearn.CARTClassifier`.
     decision : float, str or rule, default=0.5
         How labels are predicted from probabilities: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
         Rules that are learned use out-of-bag probabilities.
@@ -149,9 +148,9 @@ class PCTForestClassifier(MultilabelEnsemble):
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all trees.
     feature_importances_ : array of shape (n_labels, n_features)
-        How much splits on a feature lower the Gini impurity of a label; see below.
+        Decrease of the Gini impurity of a label by splits on a feature, normalized; see Notes.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Mean probabilities by the trees that were not trained on the sample, NaN if all were; with ``bootstrap`` only.
+        Out-of-bag probabilities, NaN for samples in the bag of every tree; with ``bootstrap`` only.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
@@ -163,16 +162,15 @@ class PCTForestClassifier(MultilabelEnsemble):
 
     Notes
     -----
-    A split of a node N into the sides L and R, with as many samples as ``|N|`` and so on, lowers the impurity of label
-    j by ::
+    A split of a node N into the sides L and R, with ``|N|``, ``|L|`` and ``|R|`` samples, decreases the impurity of
+    label j by ::
 
         |N| g_j(N) - |L| g_j(L) - |R| g_j(R),         g_j = 2 p_j (1 - p_j),
 
-    p_j being the fraction of samples with the label. For ``feature_importances_``, the sums over a feature's splits in
-    a tree are divided by their sum over the features, averaged over the trees, and divided by their sum again, so that
-    each row sums to 1; the row of a label that is constant is 0. With one label, these are the importances of
-    scikit-learn's random forest. Like those, they favor features with many different values, which
-    ``sklearn.inspection.permutation_importance`` does not.
+    with p_j the fraction of samples with the label. For ``feature_importances_``, the sums over the splits of each
+    feature are normalized per tree, averaged over the trees, and normalized again, so that each row sums to 1; the row
+    of a constant label is 0. With a single label, these are the importances of scikit-learn's random forest. Like
+    those, they favor features with many distinct values, which ``sklearn.inspection.permutation_importance`` does not.
 
     References
     ----------
@@ -241,7 +239,7 @@ class PCTForestClassifier(MultilabelEnsemble):
         return LabelTable(X, n_threads)
 
     def _pose(self, problem: Problem) -> Problem:
-        """Report progress, call back, and keep out-of-bag probabilities whether the rule needs them or not."""
+        """Add progress reports and the callback, and require out-of-bag probabilities with ``bootstrap``."""
         return replace(super()._pose(problem), out_of_bag=self.bootstrap)
 
     def _train(self, problem: Problem) -> Trained:
@@ -277,7 +275,7 @@ class PCTForestClassifier(MultilabelEnsemble):
         return [self._as_estimator(pair) for pair in self._fused_.models[0].trees_with_values()]
 
     def _as_estimator(self, model: Any) -> Any:
-        """Return a tree and the values of its nodes as a fitted forest of its own."""
+        """Return a tree and the values of its nodes as a fitted forest of one tree."""
         return super()._as_estimator(make_forest([model], self._coder_, self.n_labels_, self.n_jobs))
 
     def _member(self, model: LabelForest) -> PCTForestClassifier:
@@ -285,7 +283,7 @@ class PCTForestClassifier(MultilabelEnsemble):
 
     @cached_property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """How much splits on a feature lower the Gini impurity of a label; the fractions of the features sum to 1."""
+        """Decrease of the Gini impurity of each label by splits on each feature, normalized to a sum of 1."""
         check_is_fitted(self)
         total = np.zeros((self.n_labels_, self.n_features_in_))
         for tree, shares in self._fused_.models[0].trees_with_values():
@@ -293,14 +291,14 @@ class PCTForestClassifier(MultilabelEnsemble):
         return scale_rows(total)
 
 
-def restore_weights(tree: Tree, leaf_shares: Scores) -> Tree:
+def restore_weights(tree: Tree, leaf_fractions: Scores) -> Tree:
     """Return a tree with the weight of each label in all nodes, from the label fractions in its leaves.
 
     Parameters
     ----------
     tree : Tree
-    leaf_shares : array of shape (n_nodes, n_labels)
-        Rows of nodes that are no leaves are ignored.
+    leaf_fractions : array of shape (n_nodes, n_labels)
+        Rows of inner nodes are ignored.
 
     Examples
     --------
@@ -314,7 +312,7 @@ def restore_weights(tree: Tree, leaf_shares: Scores) -> Tree:
            [2.]])
     """
     weight = tree.nodes["weight"]
-    values = leaf_shares * weight[:, None]
-    if (weight == np.rint(weight)).all():  # copies of samples have been counted
+    values = leaf_fractions * weight[:, None]
+    if (weight == np.rint(weight)).all():  # the weights are numbers of draws, so those of labels are integers
         np.rint(values, out=values)
     return tree.with_leaf_values(values)

@@ -19,7 +19,7 @@ from fuselearn.multilabel.base import Scores
 from fuselearn.multilabel.ensemble import MultilabelEnsemble, train_members
 from fuselearn.multilabel.methods.label_sets import LabelPowersetClassifier, train_sets
 
-# The numbers of some labels, sorted.
+# The sorted indices of some labels.
 Choice = tuple[int, ...]
 
 
@@ -53,7 +53,7 @@ def _train_on_labels(problem: Problem, job: tuple[Indices, int]) -> tuple[LabelM
 
 
 class OfSomeLabels(LabelModel):
-    """A model of some of the labels; the others are 0."""
+    """A model of some of the labels; the scores of the others are 0."""
 
     def __init__(self, model: LabelModel, labels: Indices, n_labels: int) -> None:
         self.model = model
@@ -65,7 +65,7 @@ class OfSomeLabels(LabelModel):
         return self._spread(self.model.scores(X, only=only))
 
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return scores above 0.5 for the labels that the model chooses."""
+        """Return scores above 0.5 for the labels that the model predicts."""
         return self._spread(self.model.decisions(X, only=only))
 
     def _spread(self, scores: Scores) -> Scores:
@@ -81,7 +81,8 @@ class RAkELClassifier(MultilabelEnsemble):
 
         p_j(x) = mean of v_tj(x) over t in T_j.
 
-    A few labels form few label sets with many samples each; all labels form many sets with few samples.
+    A small subset of labels has few distinct label sets with many samples each, whereas the sets of all labels are many
+    and rare.
 
     Parameters
     ----------
@@ -90,18 +91,19 @@ class RAkELClassifier(MultilabelEnsemble):
     labelset_size : int, default=3
         Number of labels of a model.
     n_labelsets : int or None, default=None
-        Number of models, each with a different set of labels. None means twice the number of labels. It is at most the
-        number of different choices, which are then all taken.
+        Number of models, each with a different set of labels. None means twice the number of labels. If it exceeds the
+        number of possible sets, all of them are used.
     overlapping : bool, default=True
-        Whether models may share labels. If not, the labels are divided at random, and ``n_labelsets`` must be None.
+        Whether models may share labels. Otherwise the labels are partitioned at random, and ``n_labelsets`` must be
+        None.
     vote : {"class", "probability"}, default="class"
         Whether models vote with their most probable label set or with their probabilities.
     decision : float, str or rule, default=0.5
-        How fractions of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How labels are predicted from vote fractions: a threshold, or a rule of :mod:`fuselearn.multilabel.decisions`.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per model.
+        1 prints about ten lines of progress with the remaining time, 2 one line per model.
     random_state : int, RandomState or None, default=None
         Seed of the choices of labels and of the base estimators.
     n_jobs : int or None, default=None
@@ -110,9 +112,9 @@ class RAkELClassifier(MultilabelEnsemble):
     Attributes
     ----------
     labelsets_ : list of arrays
-        For each model the indices of its labels, sorted.
+        The sorted indices of the labels of each model.
     estimators_ : list of LabelPowersetClassifier
-        Each of the labels in its entry of ``labelsets_`` only.
+        The models, each of its labels in ``labelsets_``.
     estimator_weights_ : array of shape (n_labelsets,)
         The same weight for all models.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
@@ -121,18 +123,18 @@ class RAkELClassifier(MultilabelEnsemble):
 
     See Also
     --------
-    LabelPowersetClassifier : One model for the sets of all labels.
-    EnsembleOfPrunedSetsClassifier : Votes of models of the frequent label sets.
+    LabelPowersetClassifier : A single model of the sets of all labels.
+    EnsembleOfPrunedSetsClassifier : Votes of models of frequent label sets.
 
     Warns
     -----
     UserWarning
-        If ``labelset_size`` is more than the labels: a single label powerset is trained.
+        If ``labelset_size`` exceeds the number of labels: a single label powerset is trained.
 
     Notes
     -----
-    Every label is known to a model: overlapping choices begin with a division of the labels, whose last part is filled
-    up with others; the remaining ones are drawn at random, none twice.
+    Every label is in at least one set: overlapping sets begin with a random partition of the labels, whose last part is
+    completed with other labels; the remaining sets are drawn at random without repetition.
 
     References
     ----------
@@ -185,15 +187,15 @@ class RAkELClassifier(MultilabelEnsemble):
             check_whole_number("n_labelsets", self.n_labelsets, 1)
             if not self.overlapping:
                 raise ValueError(
-                    "n_labelsets must be None with overlapping=False: labelset_size says how many disjoint sets there "
-                    f"are; it is {self.n_labelsets}."
+                    "n_labelsets must be None with overlapping=False, because labelset_size determines the number of "
+                    f"disjoint sets; it is {self.n_labelsets}."
                 )
 
     def _train(self, problem: Problem) -> Trained:
         size = min(self.labelset_size, problem.target.n_columns)
         if size < self.labelset_size:
             warnings.warn(
-                f"labelset_size={self.labelset_size} is more than the {size} label(s); a single label powerset is "
+                f"labelset_size={self.labelset_size} exceeds the number of labels, {size}; a single label powerset is "
                 "trained.",
                 stacklevel=5,
             )
@@ -221,7 +223,7 @@ class RAkELClassifier(MultilabelEnsemble):
 
 
 def divide_labels(n_labels: int, size: int, rng: np.random.Generator) -> list[Indices]:
-    """Divide labels at random into sets of a size; the last one has what is left.
+    """Partition labels at random into sets of a given size; the last set may be smaller.
 
     Examples
     --------
@@ -233,13 +235,13 @@ def divide_labels(n_labels: int, size: int, rng: np.random.Generator) -> list[In
 
 
 def draw_labelsets(n_labels: int, size: int, n_labelsets: int, rng: np.random.Generator) -> list[Indices]:
-    """Draw different label sets that cover all labels, or return all sets if there are no more.
+    """Draw distinct sets that cover all labels, or return all possible sets if there are not enough.
 
     Parameters
     ----------
     n_labels : int
     size : int
-        Labels of each set, at most ``n_labels``.
+        Number of labels of each set, at most ``n_labels``.
     n_labelsets : int
     rng : Generator
 
@@ -254,12 +256,12 @@ def draw_labelsets(n_labels: int, size: int, n_labelsets: int, rng: np.random.Ge
     n_needed = -(-n_labels // size)
     if n_labelsets < n_needed:
         raise ValueError(
-            f"n_labelsets={n_labelsets} sets of {size} labels cannot have all {n_labels} labels; at least {n_needed} "
-            "are needed."
+            f"n_labelsets={n_labelsets} sets of {size} labels cannot cover all {n_labels} labels; use at least "
+            f"{n_needed} sets."
         )
     found = dict.fromkeys(_cover_labels(n_labels, size, rng))
     if n_choices <= 2 * n_labelsets:
-        # Few draws would be new at the end, so all choices are put in a random order.
+        # Random draws would mostly repeat known sets, so all possible sets are shuffled instead.
         choices = list(combinations(range(n_labels), size))
         others = iter([choices[k] for k in rng.permutation(n_choices)])
     else:
@@ -270,7 +272,7 @@ def draw_labelsets(n_labels: int, size: int, n_labelsets: int, rng: np.random.Ge
 
 
 def _cover_labels(n_labels: int, size: int, rng: np.random.Generator) -> list[Choice]:
-    """Divide labels at random into sets; fill the last set with labels of the others."""
+    """Partition labels at random into sets; complete the last set with labels of the others."""
     *parts, last = divide_labels(n_labels, size, rng)
     others = np.setdiff1d(np.arange(n_labels), last)
     filled = np.concatenate([last, rng.choice(others, size - len(last), replace=False)])
@@ -278,7 +280,7 @@ def _cover_labels(n_labels: int, size: int, rng: np.random.Generator) -> list[Ch
 
 
 def _draw_for_ever(n_labels: int, size: int, rng: np.random.Generator) -> Iterator[Choice]:
-    """Draw sets of labels, some of them more than once."""
+    """Draw sets of labels with repetition."""
     while True:
         yield _as_choice(rng.choice(n_labels, size, replace=False))
 

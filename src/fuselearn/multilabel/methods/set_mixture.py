@@ -1,4 +1,4 @@
-"""The most probable label set of training, by the probabilities of its labels and by forests whose classes are sets."""
+"""Predict the most probable label set of training, from label probabilities and from forests of label sets."""
 
 from __future__ import annotations
 
@@ -15,30 +15,29 @@ from fuselearn.ensembles import ForestClassifier
 from fuselearn.multilabel.decisions.base import DecisionRule, Decisions, Scores
 from fuselearn.multilabel.decisions.sets import LEAST_PROBABILITY, N_CELLS
 
-# Samples times label sets; with more, the forests would take too much memory.
+# Maximum number of samples times label sets; the forests would need too much memory for more.
 MOST_CELLS = 2**24
 START = np.array([0.5, 0.5, 0.0])
 PENALTY = 5.0
 FOREST_FRACTION = 0.9
-# Instead of the frequency of a set that no other sample has.
+# Replaces the frequency of a set of a single sample.
 TINY = 1e-9
 
 
 class SetMixture(DecisionRule):
-    """Predict the most probable of the label sets of the training samples, which need not have independent labels.
+    """Predict the most probable of the label sets of the training samples, without assuming independent labels.
 
-    Of the sets S in training, each that of a fraction q(S) of the samples, the one with the largest ::
+    With q(S) the fraction of the training samples whose label set is S, the predicted set maximizes ::
 
-        a · sum over j in S of log p_j / (1 - p_j)  +  b · log(0.9 P(S | x) + 0.1 q(S))  +  c · log q(S)
+        a · sum over j in S of log p_j / (1 - p_j)  +  b · log(0.9 P(S | x) + 0.1 q(S))  +  c · log q(S).
 
-    is predicted. P(S | x) is the mean of two forests whose classes are the sets, with the best and with random cuts.
-    a, b and c have the least log loss plus 5 ((a - 0.5)² + (b - 0.5)² + c²) out of bag, on samples whose set is not
-    unique.
+    P(S | x) is the mean of two forests whose classes are the sets, one with best and one with random thresholds. a, b
+    and c minimize the out-of-bag log loss plus 5 ((a - 0.5)² + (b - 0.5)² + c²) on samples whose set is not unique.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Trees of each forest.
+        Number of trees of each forest.
     random_state : int or None, default=None
         Seed of both forests.
     n_jobs : int or None, default=None
@@ -68,18 +67,18 @@ class SetMixture(DecisionRule):
 
     @staticmethod
     def suits(Y: npt.NDArray[Any]) -> bool:
-        """Whether some set of several occurs more than once, and the forests need not be huge."""
+        """Return whether there are several sets, one of them repeated, and the forests fit in memory."""
         _, n_samples = np.unique(Y, axis=0, return_counts=True)
         return 1 < len(n_samples) < len(Y) and len(n_samples) * len(Y) <= MOST_CELLS
 
     def fit_samples(self, X: Any, scores: Scores, Y: npt.NDArray[Any], weights: Scores) -> Self:
-        """Train the forests, and weigh them on out-of-bag probabilities.
+        """Train the forests, and fit the coefficients to out-of-bag probabilities.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
         scores : array of shape (n_samples, n_labels)
-            Probabilities by models that were not trained on the sample; samples with NaN are not weighed on.
+            Out-of-sample probabilities; samples with NaN are not used for the coefficients.
         Y : array of shape (n_samples, n_labels)
         weights : array of shape (n_samples,)
             All positive.
@@ -108,7 +107,7 @@ class SetMixture(DecisionRule):
         return self
 
     def decide(self, scores: Scores, X: Any) -> Decisions:
-        """Predict the labels of samples, of which both the probabilities and the features are given."""
+        """Predict the labels of samples from their probabilities and features."""
         chosen = [np.empty(0, dtype=np.intp)]
         for part in _parts(len(scores), len(self.sets_)):
             known = np.mean([forest.predict_proba(take_rows(X, part)) for forest in self.forests_], axis=0)
@@ -118,13 +117,13 @@ class SetMixture(DecisionRule):
         return self.sets_[np.concatenate(chosen)]
 
     def _features(self, scores: Scores, known: Scores, q: Scores) -> Scores:
-        """Return the three terms of each sample and set, whose frequencies are ``q``."""
+        """Return the three terms for each sample and set, given the frequencies ``q`` of the sets."""
         odds = logit(scores.clip(LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)) @ self.sets_.T
         mixed = np.log(FOREST_FRACTION * known + (1 - FOREST_FRACTION) * q)
         return np.stack(np.broadcast_arrays(odds, mixed, np.log(q)))
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
-        raise ValueError("SetMixture decides by the features of samples, too; call predict of the classifier.")
+        raise ValueError("This rule also needs the features of the samples; call predict of the classifier.")
 
 
 def _parts(n_samples: int, n_sets: int) -> Iterator[npt.NDArray[np.intp]]:
@@ -134,7 +133,7 @@ def _parts(n_samples: int, n_sets: int) -> Iterator[npt.NDArray[np.intp]]:
 
 
 def _minimize(table: Scores, own: npt.NDArray[Any], weights: Scores) -> Scores:
-    """Return the coefficients of the terms with the least log loss and penalty."""
+    """Return the coefficients with the smallest penalized log loss."""
     samples = np.arange(len(own))
 
     def loss(found: Scores) -> tuple[float, Scores]:

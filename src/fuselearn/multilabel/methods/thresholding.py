@@ -1,4 +1,4 @@
-"""Any multi-label classifier with a decision rule of choice."""
+"""Combine any multi-label classifier with a decision rule."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
 
 class ThresholdedClassifier(MultilabelBase):
-    """Another multi-label classifier, whose probabilities become labels by a rule that is learned if need be.
+    """Combine any multi-label classifier with a decision rule, such as learned thresholds.
 
-    Most classifiers predict a label if its probability is above 0.5, and so hardly ever a rare one. This one learns a
-    threshold t_j for each label, or follows another of the rules of :mod:`fuselearn.multilabel.decisions`::
+    Most classifiers predict a label if its probability is above 0.5, which rare labels seldom reach. This classifier
+    learns a threshold t_j for each label, or uses another rule of :mod:`fuselearn.multilabel.decisions`::
 
         label j of sample x is predicted  if  p_j(x) > t_j
 
-    from probabilities of training samples by models that were not trained on them: out-of-fold, or out-of-bag, which
-    costs no further fit.
+    Rules are fitted to out-of-fold probabilities, or to out-of-bag probabilities, which need no additional fits.
 
     Parameters
     ----------
@@ -45,23 +44,22 @@ class ThresholdedClassifier(MultilabelBase):
     decision : str, float or DecisionRule, default="per_label"
         The rule: a threshold, or another one of :mod:`fuselearn.multilabel.decisions`.
     cv : int, splitter, iterable of splits, or "oob", default=5
-        Where held-out probabilities come from: that many iteratively stratified folds, other folds, or the
-        out-of-bag probabilities of the estimator, whose ``oob_score`` is then set. A sample in several test sets gets
-        the mean; one in none does not count. Not used by rules that learn nothing.
+        Source of the held-out probabilities: a number of iteratively stratified folds, other folds, or "oob", the
+        out-of-bag probabilities of the estimator, whose ``oob_score`` is then set. Probabilities of a sample in several
+        test sets are averaged; a sample in none is ignored. Ignored by rules that need no fitting.
     random_state : int, RandomState or None, default=None
-        Seed of the folds, and of those random states of the estimator that are None.
+        Seed of the folds, and of random states of the estimator that are None.
     n_jobs : int or None, default=None
-        Folds at the same time.
+        Number of folds trained in parallel.
 
     Attributes
     ----------
     estimator_ : multi-label classifier
-        Fitted on all samples, but not on labels that are constant there, whose probability is the constant; None if all
-        are.
+        The classifier fitted on all samples and all labels that are not constant; None if all labels are constant.
     rule_ : DecisionRule
-        Fitted, if it learns: ``rule_.thresholds_`` for ``"per_label"``, ``rule_.threshold_`` for ``"cardinality"``.
+        The fitted rule, with ``rule_.thresholds_`` for ``"per_label"`` and ``rule_.threshold_`` for ``"cardinality"``.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Out-of-bag probabilities, NaN for samples without any; with ``cv="oob"`` and a rule that learns.
+        Out-of-bag probabilities, NaN for samples without any; with ``cv="oob"`` and a rule that must be fitted.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels; the classes 0 and 1 of each label; number of the features; their names, if ``X``
         is a DataFrame.
@@ -69,7 +67,7 @@ class ThresholdedClassifier(MultilabelBase):
     See Also
     --------
     fuselearn.multilabel.decisions : The decision rules.
-    sklearn.model_selection.TunedThresholdClassifierCV : A threshold for two classes, in scikit-learn.
+    sklearn.model_selection.TunedThresholdClassifierCV : A tuned threshold for binary classification.
 
     References
     ----------
@@ -110,7 +108,7 @@ class ThresholdedClassifier(MultilabelBase):
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags of the estimator."""
         tags = super().__sklearn_tags__()
-        if isinstance(self.estimator, BaseEstimator):  # anything else is refused by fit
+        if isinstance(self.estimator, BaseEstimator):  # fit raises an error for anything else
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
@@ -130,8 +128,8 @@ class ThresholdedClassifier(MultilabelBase):
             raise TypeError(f"estimator must be a multi-label classifier, not {show(self.estimator)}.")
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
-                f"estimator must have predict_proba, which {type(self.estimator).__name__} has not: rules decide by "
-                "probabilities."
+                f"estimator must have predict_proba, which {type(self.estimator).__name__} does not have: decision "
+                "rules need probabilities."
             )
 
     def _make_learner(self, X: Any, n_threads: int) -> Learner:
@@ -144,7 +142,7 @@ class ThresholdedClassifier(MultilabelBase):
         return train_with_bags(problem, seed)
 
     def _hold_out(self, problem: Problem, seed: int) -> Scores:
-        """Return the scores of each split's outside by clones that are fitted to its inside, all with one seed."""
+        """Return out-of-fold scores by clones with the same seed."""
         splits = self._split(problem, seed)
         train = partial(train_one, seed=seed)
         return hold_out_folds(train, problem, splits, lambda: make_generator(seed), self.n_jobs)
@@ -153,7 +151,7 @@ class ThresholdedClassifier(MultilabelBase):
         n_samples, Y = problem.n_samples, problem.target.values
         if not isinstance(self.cv, int | str):
             return list_splits(self.cv, n_samples, Y)
-        # A rule chosen after a fit that kept no out-of-bag probabilities needs folds, too.
+        # With cv="oob", a rule set by with_decision needs folds if fit did not store out-of-bag probabilities.
         n_folds = min(N_FOLDS, n_samples) if isinstance(self.cv, str) else self.cv
         if n_samples < n_folds:
             raise ValueError(f"cv={self.cv} needs at least {self.cv} samples, but n_samples = {n_samples}.")
@@ -161,18 +159,18 @@ class ThresholdedClassifier(MultilabelBase):
 
     @property
     def estimator_(self) -> Any:
-        """The classifier fitted on all samples; None if all labels are constant there."""
+        """The classifier fitted on all samples; None if all labels are constant."""
         check_is_fitted(self)
         return self._fused_.models[0].estimator
 
 
 def train_with_bags(problem: Problem, seed: int) -> Trained:
-    """Train a clone that keeps its out-of-bag probabilities."""
+    """Train a clone that stores its out-of-bag probabilities."""
     learner: Any = problem.learner
     if problem.weights is not None and not learner.takes_weights:
         raise ValueError(
-            f"{type(learner.estimator).__name__} does not take sample_weight, so weighted samples must be drawn, "
-            "and samples left out of bags may be among the drawn ones; use folds instead, such as cv=5."
+            f"{type(learner.estimator).__name__} does not support sample_weight and would be fitted to samples drawn "
+            "by weight, for which out-of-bag probabilities are invalid; use folds instead, such as cv=5."
         )
     learner = learner.with_estimator(_with_out_of_bag(learner.estimator))
     counts, weights = count_all_samples(problem.weights, problem.n_samples)
@@ -186,13 +184,13 @@ def train_with_bags(problem: Problem, seed: int) -> Trained:
 
 
 def _with_out_of_bag(estimator: Any) -> Any:
-    """Return a clone that will keep its out-of-bag probabilities, or refuse an estimator that has none."""
+    """Return a clone that stores its out-of-bag probabilities; raise an error if the estimator has none."""
     copy = clone(estimator)
     names = [name for name in copy.get_params() if name.split("__")[-1] == "oob_score"]
     if not names:
         raise ValueError(
-            f"{type(estimator).__name__} has no out-of-bag probabilities (no parameter oob_score), as a random forest "
-            "has; use folds instead, such as cv=5."
+            f"{type(estimator).__name__} has no parameter oob_score for out-of-bag probabilities; use folds instead, "
+            "such as cv=5."
         )
     return copy.set_params(**dict.fromkeys(names, True))
 
@@ -204,6 +202,6 @@ def _find_out_of_bag(model: Any) -> Any:
         return [_find_out_of_bag(one) for one in model.estimators_]
     if not hasattr(model, "oob_decision_function_"):
         raise ValueError(
-            f"{type(model).__name__} has kept no out-of-bag probabilities; use folds instead, such as cv=5."
+            f"{type(model).__name__} did not compute out-of-bag probabilities; use folds instead, such as cv=5."
         )
     return model.oob_decision_function_
