@@ -263,7 +263,7 @@ def test_bad_targets_tables_and_weights_get_a_sentence(entry):
         (np.where(X == 3, np.inf, X), y, None, "infinity"),
         (pd.DataFrame(np.where(X == 3, np.inf, X), columns=["a", "b"]), y, None, "infinit"),
         (pd.DataFrame(X, columns=["a", "a"]), y, None, "(?i)column names|duplicate|unique"),
-        (np.array([["a", "b"]] * 20, dtype=object), y, None, "holds the text|string to float"),
+        (np.array([["a", "b"]] * 20, dtype=object), y, None, "contains the string|string to float"),
     ]
     for table, target, weights, match in cases:
         given = {} if weights is None else {"sample_weight": weights}
@@ -326,7 +326,7 @@ def test_frames_of_pandas_and_polars_with_categories(entry):
         assert finds_the_color(entry, entry.make().fit(cast, y), cast)
     unknown = pandas.assign(color=["pink", "red", "blue"] * 8)
     assert np.isfinite(answer(model, unknown)).all()
-    with pytest.raises((TypeError, ValueError), match=r"category|string"), pytest.warns(UserWarning, match="names"):
+    with pytest.raises((TypeError, ValueError), match=r"categor|string"), pytest.warns(UserWarning, match="names"):
         model.predict(np.zeros((1, len(columns))))
 
 

@@ -52,25 +52,27 @@ MISTAKES = {
     # tables
     "text in an array": (
         lambda: KFHE.fit(TEXT, y),
-        "X is an array that holds the text 'a'. Pass a DataFrame: its columns of",
+        "X is an array that contains the string 'a'. Pass a DataFrame instead: its string columns",
     ),
     "text for an SVM": (
         lambda: SVMClassifier().fit(TEXT, y),
-        "X is an array that holds the text 'a'. Pass a DataFrame",
+        "X is an array that contains the string 'a'. Pass a DataFrame",
     ),
     "missing values for an SVM": (
         lambda: SVMClassifier().fit(with_gap(X), y),
-        "Input X contains NaN, which support vector machines cannot take. Fill in missing values, for example by "
-        "sklearn.impute.SimpleImputer in a pipeline, or use what takes them: SVMClassifier(impute=True)",
+        "Input X contains NaN, which support vector machines do not support. Impute missing values, for example with "
+        "sklearn.impute.SimpleImputer in a pipeline, or use an estimator that supports them: "
+        "SVMClassifier(impute=True)",
     ),
     "missing values for HOMER": (
         lambda: HOMERClassifier().fit(with_gap(X_LABELS), Y),
-        "PCTForestClassifier or estimator=CARTClassifier() for labels.",
+        "PCTForestClassifier or estimator=CARTClassifier() for multi-label data.",
     ),
     "infinite values": (lambda: KFHE.fit(np.where(X > 7, np.inf, X), y), "Input X contains infinity"),
     "dates": (
         lambda: KFHE.fit(FRAME.assign(day=pd.date_range("2020", periods=50)), y),
-        "Column 'day' holds Datetime(time_unit='us', time_zone=None); turn dates and times into numbers or categories.",
+        "Column 'day' has the type Datetime(time_unit='us', time_zone=None); convert dates and times to numbers or "
+        "categories.",
     ),
     "a Series as X": (
         lambda: KFHE.fit(FRAME["sepal width"], y),
@@ -118,7 +120,7 @@ MISTAKES = {
     ),
     "several labels for a fused classifier": (
         lambda: FusedClassifier().fit(X_LABELS, Y),
-        "FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.",
+        "FusedClassifier does not support multi-label y; use FusedMultilabelClassifier.",
     ),
     "classes for HOMER": (
         lambda: HOMERClassifier().fit(X, y),

@@ -45,3 +45,14 @@ def test_the_site_includes_parts_of_it(page, part):
 def test_the_landing_page_links_what_strangers_look_for(target):
     landing = (DOCS / "index.md").read_text("utf-8") + README.partition("<!-- end of the chooser -->")[0]
     assert re.search(rf"\((docs/)?{re.escape(target)}\)", landing)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="needs the repository")
+def test_its_speeds_are_those_of_the_page_on_performance():
+    page = (DOCS / "performance.md").read_text("utf-8")
+    shown = re.search(r"tree\s+is (\d+) times as fast.*?KFHE .*? (\d+)\s+times", README, re.DOTALL).groups()
+    measured = [
+        re.search(rf"^\| {claim}, .*?\| (\d+)x", page, re.MULTILINE)[1]
+        for claim in ("one unpruned tree", "KFHE fit, 100 members")
+    ]
+    assert list(shown) == measured

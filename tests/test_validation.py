@@ -143,7 +143,7 @@ TEXTS = np.array([["red", 1.0], ["blue", 2.0]] * 10, dtype=object)
 def test_an_array_of_text_is_a_hint_to_pass_a_frame(model, X):
     y = np.array([0, 1] * 10)
     Y = np.column_stack([y, 1 - y]) if model.__module__.startswith("fuselearn.multilabel") else y
-    with pytest.raises(ValueError, match=r"holds the text 'red'.* Pass a DataFrame: .* those of text are categories"):
+    with pytest.raises(ValueError, match=r"contains the string 'red'.* Pass a DataFrame instead: its string columns"):
         model.fit(X, Y)
     with pytest.raises(ValueError, match=r"'red'.* Pass a DataFrame"):
         model.fit(np.arange(40.0).reshape(20, 2), Y).predict(X)

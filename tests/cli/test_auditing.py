@@ -96,7 +96,7 @@ def test_a_corrected_table_differs_from_its_input_in_labels_only(name):
     listed = pd.read_csv("s.csv")
     changed = corrections(listed, 0.68)
     assert len(changed) >= 2
-    assert f"Corrected {len(changed)} labels whose suggested one has a confidence of at least 0.68." in done.stdout
+    assert f"Corrected {len(changed)} labels with a confidence of at least 0.68." in done.stdout
     expected = table.drop(columns="plant") if name == "iris.arff" else table
     for row, kind in changed.items():
         expected.loc[row, "kind"] = kind
@@ -146,7 +146,7 @@ def test_the_least_confidence_is_asked_for_in_a_terminal(monkeypatch):
         (["iris.csv", "-t", "sort", "-o", "a.csv"], "no column 'sort'"),
         (["iris.csv", "-t", "sepal length", "-o", "a.csv"], "measurements"),
         (["absent.csv", "-t", "kind", "-o", "a.csv"], "There is no file absent.csv"),
-        (["labels.csv", "-o", "a.csv"], "No label of y can be judged"),
+        (["labels.csv", "-o", "a.csv"], "No label of y can be audited"),
         (["one.csv", "-t", "kind", "-o", "a.csv"], "one class only"),
     ],
 )

@@ -213,7 +213,9 @@ def test_training_reports_a_score_on_held_out_samples_and_does_not_change_the_mo
     assert "Too few samples for a held-out score" in said
     Path("two.csv").write_text("a,kind\n1,x\n2,y\n")
     said = run("train", "two.csv", "-t", "kind", "-o", "few.fuse", code=2).stderr
-    assert "no fold leaves two classes to train on. Train a single model instead, such as KFHEClassifier" in said
+    assert (
+        "no fold has two classes in its training samples. Train a single model instead, such as KFHEClassifier" in said
+    )
     Path("two.csv").write_text("a,label:x,label:y\n1,0,1\n2,1,0\n")
     said = run("train", "two.csv", "-m", "br", "-o", "few.fuse").stdout
     assert "Too few samples for a held-out score" in said
@@ -261,7 +263,7 @@ def test_sets_that_cannot_be_written_get_a_sentence(table):
     assert "--sets needs a model that predicts sets, and KFHEClassifier does not" in said
     table.replace({"kind": {"setosa": "a|b"}}).to_csv("bars.csv", index=False)
     run("train", "bars.csv", "-t", "kind", "-o", "bars.fuse", "-j", 1, "--set", "n_estimators=2", "--holdout", "0")
-    assert "which the class 'a|b' contains" in run("predict", "bars.fuse", "bars.csv", "--sets", 0.9, code=2).output
+    assert "but the class 'a|b' contains it" in run("predict", "bars.fuse", "bars.csv", "--sets", 0.9, code=2).output
     assert (
         "a|b"
         in json.loads(run("predict", "bars.fuse", "bars.csv", "--sets", 0.9, "--json").stdout.splitlines()[0])["set"]

@@ -40,7 +40,7 @@ class TestOneColumn:
     def test_decisions_that_are_not_about_classes_are_refused(self):
         X, y = np.arange(40.0)[:, None], np.arange(40) // 10
         pairs = SVC(decision_function_shape="ovo").fit(X, y)
-        with pytest.raises(ValueError, match="SVC gives 6 scores per sample for its 4 classes"):
+        with pytest.raises(ValueError, match="SVC returns 6 scores per sample for its 4 classes"):
             Classes(np.arange(4)).rankings(pairs, X)
         assert Classes(np.arange(4)).rankings(OneVsOneClassifier(LinearSVC()).fit(X, y), X).shape == (40, 4)
 

@@ -118,7 +118,7 @@ def test_on_clean_labels_nothing_is_fitted_again(wine):
     fused = FusedClassifier(n_estimators=10, random_state=0).fit(*wine)
     assert not any(name.endswith("__again") for name in fused.named_estimators_)
     assert fused.noise_interval_[1] < 0.05
-    assert "no member is fitted again" in fused.describe()
+    assert "doubtful labels; no second fit" in fused.describe()
 
 
 def test_members_with_little_weight_are_not_fitted_again(noisy_wine):
@@ -131,8 +131,8 @@ def test_members_with_little_weight_are_not_fitted_again(noisy_wine):
     assert names[n_first:] == [f"{name}__again" for name, counts in zip(names, counting, strict=False) if counts]
     assert 0 < len(second) < n_first
     np.testing.assert_allclose(second / s, first[counting] / first[counting].sum())
-    assert f"{len(second)} members are fitted again" in fused.describe()
-    assert f"{(fused.sample_weights_ == 0).sum()} labels are not trusted" in fused.describe()
+    assert f"second fit of {len(second)} members" in fused.describe()
+    assert f"{(fused.sample_weights_ == 0).sum()} doubtful labels" in fused.describe()
 
 
 def test_wrong_labels_are_not_trusted_and_the_second_fit_is_better():
@@ -195,8 +195,8 @@ def test_a_member_without_probabilities_counts_with_its_votes(wine):
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        (Broken(), r"Members 'bad': left out, since it cannot be fitted \(out of order\)."),
-        (Unsure(), r"Members 'bad': left out, since it cannot be fitted \(its probabilities are not finite\)."),
+        (Broken(), r"Members 'bad': excluded, since it cannot be fitted \(out of order\)."),
+        (Unsure(), r"Members 'bad': excluded, since it cannot be fitted \(its probabilities are not finite\)."),
     ],
 )
 def test_a_member_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
@@ -204,7 +204,7 @@ def test_a_member_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
         fused = FusedClassifier([("bayes", GaussianNB()), ("bad", bad)], random_state=0).fit(*wine)
     assert [report.name for report in fused.members_] == ["bayes"]
     assert list(fused.notes_) == ["bad"]
-    assert "bad     left out, since it cannot be fitted" in fused.describe()
+    assert "bad     excluded, since it cannot be fitted" in fused.describe()
 
 
 def test_if_all_members_fail_so_does_the_fit(wine):
@@ -216,7 +216,7 @@ def test_if_all_members_fail_so_does_the_fit(wine):
 
 def test_several_labels_are_referred_to_the_multilabel_package(wine):
     X, y = wine
-    with pytest.raises(ValueError, match=r"see fuselearn.multilabel"):
+    with pytest.raises(ValueError, match="use FusedMultilabelClassifier"):
         FusedClassifier().fit(X, np.eye(3, dtype=int)[y])
 
 
@@ -372,7 +372,7 @@ def test_a_class_with_one_sample_is_never_held_out_from_the_only_other_one(wine)
     fused = FusedClassifier([("bayes", GaussianNB())], random_state=0).fit(X[:20], target)
     assert np.isnan(fused.held_out_proba_[7]).all()
     assert fused.classes_.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="no fold leaves two classes to train on"):
+    with pytest.raises(ValueError, match="no fold has two classes in its training samples"):
         FusedClassifier().fit(X[[0, -1]], y[[0, -1]])
 
 

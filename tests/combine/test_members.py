@@ -43,7 +43,7 @@ class TestList:
             read_members([("a", GaussianNB()), ("b", GaussianNB()), ("a", GaussianNB())], set())
 
     def test_names_do_not_look_like_parameters(self):
-        with pytest.raises(ValueError, match="two underscores in a row, as in 'a__b'"):
+        with pytest.raises(ValueError, match="two consecutive underscores, as in 'a__b'"):
             read_members([("a__b", GaussianNB())], set())
         with pytest.raises(ValueError, match="that of a parameter of the ensemble, as in 'rule'"):
             FixedRuleClassifier([("rule", GaussianNB())]).fit([[0.0], [1.0]], [0, 1])
@@ -255,7 +255,7 @@ class TestTexts:
 
     def test_have_no_columns(self):
         members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()), [0])]
-        with pytest.raises(ValueError, match="'words' selects columns, but X is a single column of texts"):
+        with pytest.raises(ValueError, match="'words' selects columns, but X is a list of strings"):
             FixedRuleClassifier(members).fit(list(self.texts), self.y)
 
 

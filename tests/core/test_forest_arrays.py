@@ -126,15 +126,17 @@ class TestForgeries:
         self.refuse({**stored, "threshold": changed}, "threshold that is no number")
 
     def test_sizes_that_do_not_add_up(self, stored):
-        self.refuse(forge(stored, "n_nodes", 0, 1), "do not fit together")
-        self.refuse(forge(stored, "n_words", 0, -1), "do not fit together")
-        self.refuse({**stored, "gain": stored["gain"][1:]}, "do not fit together")
-        self.refuse({**stored, "values": stored["values"][1:]}, "do not fit together")
+        self.refuse(forge(stored, "n_nodes", 0, 1), "do not match")
+        self.refuse(forge(stored, "n_words", 0, -1), "do not match")
+        self.refuse({**stored, "gain": stored["gain"][1:]}, "do not match")
+        self.refuse({**stored, "values": stored["values"][1:]}, "do not match")
 
     def test_arrays_missing_or_of_another_kind(self, stored):
-        self.refuse({name: part for name, part in stored.items() if name != "gain"}, "not the expected ones")
-        self.refuse({**stored, "gain": stored["gain"].astype(str)}, "other than arrays of numbers")
-        self.refuse({**stored, "gain": stored["gain"].tolist()}, "other than arrays of numbers")
+        self.refuse(
+            {name: part for name, part in stored.items() if name != "gain"}, "does not have the expected arrays"
+        )
+        self.refuse({**stored, "gain": stored["gain"].astype(str)}, "are not arrays of numbers")
+        self.refuse({**stored, "gain": stored["gain"].tolist()}, "are not arrays of numbers")
 
 
 def make_stump():

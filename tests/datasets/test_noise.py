@@ -26,7 +26,7 @@ def features_of(y, seed):
     return np.random.default_rng(seed).normal(size=(len(y), 2)).round(1)
 
 
-@pytest.mark.filterwarnings("ignore:No sample is labelled")
+@pytest.mark.filterwarnings("ignore:These classes have no sample left")
 @settings(max_examples=30)
 @given(class_lists, fractions, st.sampled_from(KINDS), seeds)
 def test_exactly_that_many_rows_change_to_other_classes_present(y, fraction, kind, seed):
@@ -35,7 +35,7 @@ def test_exactly_that_many_rows_change_to_other_classes_present(y, fraction, kin
     assert set(noisy) <= set(y)
 
 
-@pytest.mark.filterwarnings("ignore:No sample is labelled")
+@pytest.mark.filterwarnings("ignore:These classes have no sample left")
 @settings(max_examples=30)
 @given(class_lists, fractions, st.sampled_from(KINDS), seeds)
 def test_the_same_seed_gives_the_same_noise_in_every_container(y, fraction, kind, seed):
@@ -198,7 +198,7 @@ def test_boundary_noise_takes_the_samples_nearest_to_the_border(count, moved):
     assert np.flatnonzero(noisy != LINE_CLASSES).tolist() == moved
 
 
-@pytest.mark.filterwarnings("ignore:No sample is labelled")
+@pytest.mark.filterwarnings("ignore:These classes have no sample left")
 def test_boundary_noise_gives_the_class_on_the_other_side():
     X, y = [[0], [1], [2], [9], [10], [30], [31]], list("aaabbcc")
     # The ratios are 1 / 9, 1 / 8, 1 / 7, 1 / 7, 1 / 8, 1 / 20, 1 / 21: c is far from everything.
@@ -212,7 +212,7 @@ def test_equal_samples_of_two_classes_are_on_the_border_and_a_lone_sample_is_not
     assert corrupt_labels(y, 0.8, "boundary", X=X)[4] == "c"
 
 
-@pytest.mark.filterwarnings("ignore:No sample is labelled")
+@pytest.mark.filterwarnings("ignore:These classes have no sample left")
 def test_neighbor_noise_gives_the_class_of_the_nearest_sample_of_another_class():
     X, y = [[0], [1], [5], [6], [20], [21], [99], [12]], list("aabbcccd")
     assert corrupt_labels(y, 1.0, "neighbor", X=X) == list("bbaadddb")

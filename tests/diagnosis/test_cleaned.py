@@ -138,7 +138,7 @@ class TestOnData:
     def test_the_only_sample_of_a_class(self):
         X, y = IRIS
         labels = np.where(np.arange(150) == 7, 9, y)
-        with pytest.warns(UserWarning, match="1 of 150 samples cannot be judged"):
+        with pytest.warns(UserWarning, match="1 of 150 samples cannot be audited"):
             model = CleanedClassifier(GaussianNB(), action="reweight", random_state=0).fit(X, labels)
         assert np.isnan(model.label_probability_[7])
         assert not model.is_suspect_[7]

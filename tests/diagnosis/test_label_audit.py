@@ -422,7 +422,7 @@ class TestFused:
     def test_the_rate_is_the_share_of_the_judged_labels(self):
         X, y = IRIS
         labels = np.where(np.arange(150) == 7, 9, y)
-        with pytest.warns(UserWarning, match="cannot be judged"):
+        with pytest.warns(UserWarning, match="cannot be audited"):
             audit = audit_labels(X, labels, GaussianNB(), random_state=0)
         assert audit.noise_rate == audit.n_wrong / 149
 
@@ -454,7 +454,7 @@ class TestFolds:
         with pytest.raises(ValueError, match="cv must not put all samples of a class into one test set"):
             audit_labels(X, y, GaussianNB(), cv=KFold(3))  # sorted by class, so each fold lacks its own
         first_class_alone = [(np.arange(50, 150), np.arange(50)), *_halves(np.arange(50, 150))]
-        with pytest.warns(UserWarning, match=r"50 of 150 samples cannot be judged, .* know their class: 0\.$"):
+        with pytest.warns(UserWarning, match=r"50 of 150 samples cannot be audited, .* of their class: 0\.$"):
             audit = audit_labels(X, y, GaussianNB(), cv=first_class_alone)
         assert sorted(audit.rows.index[-50:]) == list(range(50))
         assert audit.rows["margin"].isna().sum() == 50
@@ -466,7 +466,7 @@ class TestFolds:
         labels[[7, 60]] = classes[3], classes[2]
         rare = repr(classes[3].item())
         with pytest.warns(
-            UserWarning, match=f"1 of 150 samples cannot be judged, .* know their class: {rare}.$"
+            UserWarning, match=f"1 of 150 samples cannot be audited, .* of their class: {rare}.$"
         ) as said:
             audit = audit_labels(X, labels, GaussianNB(), random_state=0)
         assert len(said) == 1, "scikit-learn's warning about folds says nothing more"
@@ -552,7 +552,7 @@ class TestBadInput:
             audit_labels(X, np.eye(3)[y[1:]])
         with pytest.raises(ValueError, match="y must hold 0 and 1 only"):
             audit_labels(X, np.eye(3)[y] * 2)
-        with pytest.raises(ValueError, match="No label of y can be judged"):
+        with pytest.raises(ValueError, match="No label of y can be audited"):
             audit_labels(X, np.tile([0, 1], (150, 1)))
 
     def test_tables(self):

@@ -85,7 +85,7 @@ class TestOutOfBag:
         assert model.oob_score_ == 1.0
 
     def test_needs_rows_to_be_left_out(self):
-        with pytest.raises(ValueError, match="oob_score needs samples to be left out"):
+        with pytest.raises(ValueError, match="oob_score needs out-of-bag samples"):
             BaggedRegressor(bootstrap=False, oob_score=True).fit(X, y)
 
 

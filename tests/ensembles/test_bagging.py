@@ -121,7 +121,7 @@ class TestSamples:
     def test_a_bad_cell_is_refused_also_where_no_sample_is_drawn(self, model):
         table = X.astype(object)
         table[3, 2] = {"a": "dict"}
-        with pytest.raises(TypeError, match="Column 2 of X has a cell of type dict"):
+        with pytest.raises(TypeError, match="Column 2 of X has a value of type dict"):
             model.fit(table, y, sample_weight=np.arange(len(y)) != 3)
 
     def test_more_rows_than_there_are_cannot_be_drawn_without_replacement(self):

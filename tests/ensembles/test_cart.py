@@ -187,7 +187,7 @@ class TestClassWeight:
 
     def test_labels_have_none(self):
         labels = np.eye(3, dtype=int)[self.y]
-        with pytest.raises(ValueError, match="class_weight is for classes"):
+        with pytest.raises(ValueError, match="class_weight is not supported for multi-label"):
             BinaryRelevanceClassifier(CARTClassifier(class_weight="balanced")).fit(self.X, labels)
 
     def test_negative_and_infinite_weights_are_refused(self):
@@ -248,5 +248,5 @@ def test_jobs_do_not_matter_on_large_data():
 
 def test_sparse_tables_too_wide_for_trees_are_refused(monkeypatch):
     monkeypatch.setattr(trees, "LARGEST_CODES", 1)
-    with pytest.raises(ValueError, match=r"X is sparse, and trees .* select features, or use SVMClassifier"):
+    with pytest.raises(ValueError, match=r"Trees would need .* Select features, or use SVMClassifier"):
         CARTClassifier().fit(sparse.csr_array(X), y)

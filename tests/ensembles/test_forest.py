@@ -70,7 +70,7 @@ def test_bootstrap_can_be_chosen_for_random_cuts():
 
 
 def test_out_of_bag_scores_need_samples_that_are_left_out():
-    with pytest.raises(ValueError, match="oob_score needs samples to be left out"):
+    with pytest.raises(ValueError, match="oob_score needs out-of-bag samples"):
         ForestClassifier(splitter="random", oob_score=True).fit(X, y)
 
 

@@ -123,7 +123,7 @@ def test_a_printed_reset_is_repeated_without_a_limit_of_its_own():
     result = run(Script(bad, bad, bad, good), [10], reset=ResetRule(0.5, most_repeats=5, is_limited=False))
     assert result.resets == [1, 1, 1]
     assert result.models[1:] == ["model 4"]
-    with pytest.raises(ValueError, match="3 models in a row were no better than guessing"):
+    with pytest.raises(ValueError, match="3 consecutive models were no better than guessing"):
         run(Script(*[bad] * 9), [10], reset=ResetRule(0.5, most_repeats=3, is_limited=False))
 
 

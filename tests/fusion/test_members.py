@@ -49,7 +49,7 @@ def test_fewer_groups_than_folds_and_a_single_group():
     target, rng = np.arange(30) % 2, np.random.default_rng(0)
     splits = deal_splits(target, 4, rng, np.repeat(["a", "b", "c"], 10))
     assert sorted(outside.tolist() for _, outside in splits) == [list(range(k, k + 10)) for k in (0, 10, 20)]
-    with pytest.raises(ValueError, match="groups must have at least two groups"):
+    with pytest.raises(ValueError, match="groups must contain at least two different groups"):
         deal_splits(target, 4, rng, np.zeros(30))
 
 

@@ -46,6 +46,7 @@ def made(name, task="multiclass"):
     return model.set_params(**small)
 
 
+@pytest.mark.filterwarnings("ignore:Members .* missing values imputed")
 @pytest.mark.parametrize("name", [*(name for name in METHODS["multiclass"] if name != "svm"), *FOREIGN])
 def test_a_method_learns_from_categories_and_gaps(name, fruit):
     X, y = fruit
@@ -66,6 +67,7 @@ def test_histogram_boosting_takes_categories_as_they_are_unless_there_are_too_ma
     assert model.fit(many, np.tile(y, 2))[-1].is_categorical_.sum() == 2, "480 numbers are one-hot encoded"
 
 
+@pytest.mark.filterwarnings("ignore:Members .* missing values imputed")
 @pytest.mark.parametrize("name", FOR_LABELS)
 def test_a_method_for_labels_learns_from_categories(name, fruit):
     X, y = fruit

@@ -128,6 +128,7 @@ def test_a_table_that_cannot_be_dealt_into_folds_is_refused(tmp_path, sizes):
 SONGS = "tempo,label:calm,label:loud\n" + "90,1,0\n120,0,1\n" * 5
 
 
+@pytest.mark.filterwarnings("ignore:These columns look like labels")
 def test_a_table_of_labels_is_a_multi_label_suite(tmp_path):
     path = tmp_path / "songs.csv"
     path.write_text(SONGS)
@@ -143,6 +144,7 @@ def test_a_table_of_labels_is_a_multi_label_suite(tmp_path):
         dataclasses.replace(suite, task="multiclass").load("songs")
 
 
+@pytest.mark.filterwarnings("ignore:These columns look like labels")
 def test_a_label_file_is_read_when_the_suite_is_made(tmp_path):
     (tmp_path / "songs.csv").write_text(SONGS)
     (tmp_path / "a.xml").write_text('<labels><label name="label:loud"/></labels>')

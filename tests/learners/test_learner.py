@@ -131,7 +131,7 @@ def test_appended_labels_are_features(estimator):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_at_least_one_row_needs_a_class(estimator):
-    with pytest.raises(ValueError, match="No sample that was drawn is of a class"):
+    with pytest.raises(ValueError, match="No drawn sample has a class"):
         bind(estimator, X).train(class_list_target(np.zeros((60, 2), dtype=np.int8), COUNTS), COUNTS, 0)
 
 
@@ -167,7 +167,7 @@ def test_parameters_that_vary_on_one_bound_table(estimator, params):
     ("estimator", "params"), [(SVMClassifier(), {"scaling": None}), (CARTClassifier(), {"max_bins": 9})], ids=str
 )
 def test_parameters_of_the_binding_cannot_vary(estimator, params):
-    with pytest.raises(ValueError, match=f"{next(iter(params))} cannot vary"):
+    with pytest.raises(ValueError, match=f"{next(iter(params))} cannot differ"):
         bind(estimator, X).with_params(**params)
 
 

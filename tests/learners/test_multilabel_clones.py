@@ -84,6 +84,6 @@ def test_without_the_table_models_need_samples():
     model = learner.train(label_target(Y), COUNTS, 0)
     expected = model.scores()
     learner.release()
-    with pytest.raises(RuntimeError, match="no longer bound"):
+    with pytest.raises(RuntimeError, match="have been released"):
         model.scores()
     np.testing.assert_array_equal(model.scores(X), expected)

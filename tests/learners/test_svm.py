@@ -208,7 +208,7 @@ def test_copies_of_one_row_are_no_trouble():
 
 def test_too_few_steps_are_told(learner, monkeypatch):
     monkeypatch.setattr(svm, "train_columns", partial(svm.train_columns, max_steps=3))
-    with pytest.warns(ConvergenceWarning, match="stopped before it reached its tolerance"):
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
         learner.train(label_target(Y), COUNTS.astype(np.int32), 0)
 
 

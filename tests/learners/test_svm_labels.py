@@ -94,7 +94,9 @@ def test_missing_numbers_become_medians_with_a_mark(as_table):
 def test_svms_learn_from_what_is_missing():
     gaps = X.copy()
     gaps[Y[:, 0] == 1, 0] = np.nan
-    with pytest.raises(ValueError, match=r"which support vector machines cannot take\. .*SVMClassifier\(impute=True\)"):
+    with pytest.raises(
+        ValueError, match=r"which support vector machines do not support\. .*SVMClassifier\(impute=True\)"
+    ):
         SVMClassifier().fit(gaps, Y[:, 0])
     assert SVMClassifier(impute=True).fit(gaps, Y[:, 0]).score(gaps, Y[:, 0]) == 1.0
     learner = bind(SVMClassifier(impute=True), gaps).restrict(np.array([0, 2]))

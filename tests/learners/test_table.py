@@ -120,7 +120,7 @@ def test_arrays_pass_through():
 def test_an_array_cannot_stand_for_categories():
     coder = TableCoder()
     coder.fit_transform(pd.DataFrame({"a": ["x", "y"]}))
-    with pytest.raises(TypeError, match="1 category column"):
+    with pytest.raises(TypeError, match="1 categorical column"):
         coder.transform(np.zeros((1, 1)))
 
 
@@ -161,7 +161,7 @@ class TestOddCells:
         column = np.array([1.0, None, 2.0], dtype=object)
         column[1] = cell
         for table, name in ((np.column_stack([[1, 2, 3], column]), "1"), (pd.DataFrame({"a": column}), "'a'")):
-            message = f"Column {name} of X has a cell of type {type(cell).__name__}; .* table of strings and numbers"
+            message = f"Column {name} of X has a value of type {type(cell).__name__}; .* table of strings and numbers"
             with pytest.raises(TypeError, match=message):
                 refuse_odd_cells(table)
 

@@ -178,6 +178,7 @@ def test_all_failures_are_reported():
         check_multilabel_estimator(twice, {"check_everything": "it is too much"})
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 def test_classifiers_of_scikit_learn_can_be_checked():
     failures = {
         "check_sparse_equals_dense": "raised ValueError in check_sparse_equals_dense: sparse multilabel-indicator",

@@ -37,5 +37,5 @@ def test_a_learner_travels_with_its_table_and_models_without(base):
     np.testing.assert_array_equal(model.scores(), here.train(target, counts, seed=0).scores())
     returned = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(returned.scores(here.prepare(X)), model.scores(there.prepare(X)))
-    with pytest.raises(RuntimeError, match="no longer bound"):
+    with pytest.raises(RuntimeError, match="have been released"):
         returned.scores()

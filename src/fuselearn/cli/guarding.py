@@ -18,7 +18,7 @@ import typer
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 HEAD_BYTES = 4096
 SUSPECT_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "suspect", "confidence")
-"""Of a list of suspects; a column that identifies the samples and one of their labels may follow the first."""
+"""Columns of a list of suspects; columns for the index and for the label may follow the first."""
 
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output that this command did not write.")]
 
@@ -118,7 +118,7 @@ def check_output(path: Path, kind: Kind, inputs: Iterable[Path] = (), *, force: 
         if path.exists() and source.exists() and path.samefile(source):
             said = f"{path} is the input {source}: writing the {kind.name} would overwrite it"
             leave(f"{said}; choose another name for the output.")
-    # Pipes, devices and empty files hold nothing to lose.
+    # Pipes, devices and empty files contain no data to lose.
     if not force and path.is_file() and path.stat().st_size and not kind.is_own(path):
         leave(f"{path} exists and is not a {kind.name}; use --force to replace it.")
 
@@ -134,7 +134,7 @@ def make_predictions_kind(columns: Sequence[str], kept: Collection[str]) -> Kind
 
 
 def _is_predictions(columns: list[str], n_kept: int, path: Path) -> bool:
-    """Recognize predictions by their columns: kept ones, if any, those of the model, of sets, and probabilities."""
+    """Recognize predictions by their columns: kept columns, predictions, sets, and probabilities."""
     import pandas as pd
 
     from fuselearn.io.prediction import SET_COLUMNS
@@ -192,6 +192,6 @@ MODEL = Kind("model file", _is_model)
 ONNX = Kind("model in ONNX format", _is_onnx)
 SUSPECTS = Kind("list of suspects", _is_suspects)
 AUDIT = Kind("page of an audit", _is_page)
-CORRECTED = Kind("corrected table", lambda path: True)  # nothing tells one from another table: `audit` asks for --force
+CORRECTED = Kind("corrected table", lambda path: True)  # not distinguishable from other tables: `audit` needs --force
 REPORT = Kind("report", _is_page, makes_folder=True)
 SUMMARY = Kind("summary of a run", _is_summary, makes_folder=True)

@@ -241,7 +241,7 @@ def audit(
             check_output(path, kind, tables.input_files(file, labels), force=force)
         for k, (path, _) in enumerate(outputs):
             if path.resolve() in [other.resolve() for other, _ in outputs[:k]]:
-                leave(f"{path} is named twice: the list, the page and the corrected table need different files.")
+                leave(f"{path} is named twice; the list, the page and the corrected table must be different files.")
         _check_fix(fix, confidence, file, force=force)
         index = reading.index
         with working(f"Reading {file}"):
@@ -274,7 +274,7 @@ def audit(
             corrected = found.corrected_labels(least).to_numpy().reshape(len(data.X), -1)
             n_corrected = _write_corrected(fix, file, reading, columns, data.y, corrected)
             if not as_json:
-                said = f"Corrected {n_corrected} labels whose suggested one has a confidence of at least {least:g}."
+                said = f"Corrected {n_corrected} labels with a confidence of at least {least:g}."
                 typer.echo(f"{said} Table written to {fix}", err=output is None)
     if as_json:
         about = {"samples": len(found.probabilities), "suspects": found.n_wrong, "noise_rate": found.noise_rate}
@@ -285,7 +285,7 @@ def audit(
 
 
 def _check_fix(fix: Path | None, confidence: float | None, file: Path, *, force: bool) -> None:
-    """Exit with a message if the corrected table has another format than its input, or is not clearly asked for."""
+    """Exit with a message if the corrected table has another format than its input, or would be written by accident."""
     from fuselearn.datasets.files import file_kind
 
     if fix is None:
@@ -300,8 +300,8 @@ def _check_fix(fix: Path | None, confidence: float | None, file: Path, *, force:
         leave(f"The name of the corrected table must end with {' or '.join(endings)}, not {fix.name}.")
     if confidence is None and not _is_terminal():
         leave(
-            "--fix needs --confidence, such as --confidence 0.9: how probable a suggested label must be to replace the "
-            "given one. In a terminal, it is asked for."
+            "--fix needs --confidence, such as --confidence 0.9, the minimum confidence to replace a label "
+            "by the suggested one. In a terminal, a prompt asks for it."
         )
 
 
@@ -324,20 +324,20 @@ def _is_terminal() -> bool:
 
 
 def _ask_confidence(found: LabelAudit) -> float:
-    """Ask for the least confidence, after showing what it amounts to, unless there are no suspects."""
+    """Prompt for the minimum confidence, after printing the number of suspects at several levels."""
     if not found.n_wrong:
         return 1.0
     counts = [f"{(found.suspects['confidence'] >= level).sum()} of at least {level:g}" for level in LEVELS]
     typer.echo(f"Suspects by the confidence in the suggested label: {', '.join(counts)}.", err=True)
     while True:
-        least: float = typer.prompt("Least confidence to correct a label", default=0.9, type=float, err=True)
+        least: float = typer.prompt("Minimum confidence to correct a label", default=0.9, type=float, err=True)
         if 0 <= least <= 1:
             return least
-        typer.echo("A confidence is a probability, from 0 to 1.", err=True)
+        typer.echo("The confidence must be a number from 0 to 1.", err=True)
 
 
 def _sum_up(found: LabelAudit) -> str:
-    """Return the estimate as text, and the doubts for each given and suggested label."""
+    """Describe the estimated noise, with the suspects for each given and suggested label."""
     sentence = f"{str(found)[0].upper()}{str(found)[1:]}."
     if not found.n_wrong:
         return sentence
@@ -347,7 +347,7 @@ def _sum_up(found: LabelAudit) -> str:
 
 
 def _list(found: LabelAudit, index: str | None, names: Sequence[Any] | None, *, every: bool) -> pd.DataFrame:
-    """Return the lines of the output."""
+    """Return the table of suspects to write."""
     rows = found.rows if every else found.suspects
     of_labels = ["label"] if "label" in rows else []  # which of several labels of a sample is listed
     lines = rows[[*of_labels, *SUSPECT_COLUMNS[1:]]].copy()

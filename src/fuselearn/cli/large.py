@@ -25,11 +25,11 @@ from fuselearn.datasets.tables import class_names
 from fuselearn.scale import DiskEnsemble
 from fuselearn.scale.sources import ParquetRows, Source, row_groups
 
-# Bytes that training in memory takes for a value: the table, a copy of it as a matrix, and its codes.
+# Memory for training, in bytes per value of the table: the table, a copy as a matrix, and its codes.
 BYTES_PER_VALUE = 24
-# So many samples, from all over the file, decide how its columns are read.
+# Number of samples, from all parts of the file, for inferring how columns are converted.
 LOOKED_AT = 200_000
-# Trees without pruning get no leaves with a smaller fraction of the samples, unless --set says otherwise.
+# Minimum fraction of the samples in a leaf of trees without pruning, unless set with --set.
 SMALLEST_LEAF = 1 / 10_000
 METHODS = ("kfhe", "adaboost", "bagging", "forest")
 
@@ -42,7 +42,7 @@ class ConvertedRows(Source):
     convert: Callable[[pa.Table], Any]
 
     def read(self) -> Any:
-        """Return them."""
+        """Return the converted columns."""
         return self.convert(self.rows.read())
 
 
@@ -58,7 +58,7 @@ def _read_about(file: Path) -> Any:
 
 
 def memory_size() -> int:
-    """Return this machine's memory in bytes; 8 GiB if the system does not say."""
+    """Return this machine's memory in bytes; 8 GiB if it is unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -73,16 +73,16 @@ def train_from_disk(
     Parameters
     ----------
     model : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
-        Its parameters are used.
+        The ensemble to train.
     file : path
     target : str
     reading : Reading
     folder : path
-        Where to keep files during the fit.
+        Folder for files during the fit.
     trusted : bool
-        Whether the target may look like measurements.
+        Whether to skip the check that the target does not look like measurements.
     quiet : bool
-        Whether not to say how columns are read.
+        Whether to suppress messages about columns.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def train_from_disk(
 
 
 def _look_at(file: Path) -> pd.DataFrame:
-    """Return samples from all over a file."""
+    """Return samples from all parts of a file."""
     with ParquetFile(file) as parquet:
         groups = parquet.num_row_groups
         chosen = range(0, groups, max(1, groups // 8))
@@ -132,9 +132,9 @@ def _look_at(file: Path) -> pd.DataFrame:
 
 
 def _clean(cleaner: TableCleaner, table: pa.Table) -> pa.Table:
-    """Convert the features that are not used unchanged; each part is read three times, so no other is touched."""
+    """Convert features that cannot be used unchanged; others are not copied, since each part is read three times."""
     for place, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):  # whose categories differ between parts
+        if pa.types.is_dictionary(field.type):  # categories may differ between parts
             table = table.set_column(place, field.name, table[place].cast(field.type.value_type))
     changed = [column for column in cleaner.columns_ if column.is_feature and not column.is_unchanged]
     frame = convert(table.select([column.name for column in changed]).to_pandas(), changed)

@@ -43,8 +43,8 @@ def predict(
         typer.Option(
             "--sets",
             metavar="COVERAGE",
-            help="Also write the set of classes that cannot be excluded, such that this fraction of the sets holds the "
-            "correct class, and its size. The model must be one that `train --method fused` writes.",
+            help="Also write prediction sets, which contain the correct class with this probability, and their sizes. "
+            "Needs a model trained with `train --method fused`.",
         ),
     ] = None,
     keep: Annotated[
@@ -127,7 +127,7 @@ def predict(
 
 
 def _check_sets(fitted: Any, *, as_text: bool) -> None:
-    """Exit with a message if a model predicts no sets, or if they could not be read again."""
+    """Exit with a message if a model cannot predict sets, or if a class contains their separator."""
     from fuselearn.io.header import find_predictor
     from fuselearn.io.prediction import SEPARATOR
 
@@ -140,7 +140,7 @@ def _check_sets(fitted: Any, *, as_text: bool) -> None:
     odd = [name for name in map(str, predictor.classes_) if SEPARATOR in name]
     if odd and as_text:
         leave(
-            f"--sets separates classes by {SEPARATOR!r}, which the class {odd[0]!r} contains; use --json, without -o."
+            f"--sets separates classes by {SEPARATOR!r}, but the class {odd[0]!r} contains it; use --json without -o."
         )
 
 
@@ -176,7 +176,7 @@ def _score(
 ) -> Iterator[pd.DataFrame]:
     """Score predictions against the target, and remove it from the output unless it is kept.
 
-    The target is among the columns of the answers, or a table of its own.
+    The target is among the columns of the predictions, or a separate table.
     """
     from fuselearn.cli import scoring
 

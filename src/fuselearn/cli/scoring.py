@@ -31,7 +31,7 @@ class ClassTally:
         np.add.at(self.table, (rows[rows >= 0], columns[rows >= 0]), 1)
 
     def add_sets(self, truth: Any, sets: Any) -> None:
-        """Count the sets of a block that hold the class, and the classes in them, except for samples of unknown class.
+        """Count the sets of a block that contain the true class, and their sizes; ignore samples of unknown class.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class ClassTally:
     def scores(self) -> dict[str, float]:
         """Compute accuracy, balanced accuracy over the classes that occur, and macro F1, as scikit-learn does.
 
-        With prediction sets, also the fraction of them that hold the class, and their mean size.
+        With prediction sets, also compute their coverage and their mean size.
         """
         right, actual, predicted = self.table.diagonal(), self.table.sum(axis=1), self.table.sum(axis=0)
         occurs, either = actual > 0, actual + predicted

@@ -140,7 +140,7 @@ def input_files(file: Path, labels: str | None) -> list[Path]:
 
 
 def split_names(names: Sequence[str], columns: Collection[str]) -> list[str]:
-    """Split names at commas, unless a column has that very name."""
+    """Split names at commas, unless a column has the whole name."""
     known = set(columns)
     parts = ([text] if text in known else [part.strip() for part in text.split(",")] for text in names)
     return [name for group in parts for name in group]

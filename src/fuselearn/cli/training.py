@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fuselearn.datasets import Dataset, TableCleaner
 
 MOST_SECONDS = 60.0
-"""Maximum training time, in seconds, of a fused classifier as the default."""
+"""Maximum training time, in seconds, for which a fused classifier is the default."""
 
 Method = Annotated[
     str | None,

@@ -21,13 +21,13 @@ from fuselearn.learners.learner import Scores, Weights
 
 
 class KnownValues(RegressorMixin, BaseEstimator):
-    """A fitted regressor whose predictions are known, so that scorers can ask it about their samples."""
+    """A fitted regressor with given predictions, as input for scorers."""
 
     def __init__(self, predictions: npt.NDArray[Any]) -> None:
         self.predictions = predictions
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return True: there is nothing to fit."""
+        """Return True, as no fit is needed."""
         return True
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -36,7 +36,7 @@ class KnownValues(RegressorMixin, BaseEstimator):
 
 
 class KnownClasses(ClassifierMixin, BaseEstimator):
-    """A fitted classifier whose answers are known."""
+    """A fitted classifier with given predictions."""
 
     def __init__(self, predictions: npt.NDArray[Any], probabilities: Any, classes: Any) -> None:
         self.predictions = predictions
@@ -58,7 +58,7 @@ class Candidates(NamedTuple):
     Attributes
     ----------
     values : array of shape (n_members, ...)
-        What is summed over the chosen members.
+        Values to sum over the chosen members.
     scores : callable
         ``scores(total, size, members)`` returns the score of the mean of ``size`` members, whose values sum to
         ``total``, and each of some candidates.
@@ -81,14 +81,14 @@ def by_cells(values: Scores, weights: Weights, score: Callable[[Scores], Scores]
     fractions = weights / weights.sum()
 
     def scores(total: Scores, size: int, members: npt.NDArray[np.intp]) -> Scores:
-        # A sum of products instead of a dot product: that would wake up the threads of BLAS thousands of times.
+        # A sum of products, since a dot product would start BLAS threads thousands of times.
         return np.array([(fractions * score((total + values[k]) / (size + 1))).sum() for k in members])
 
     return Candidates(values, scores)
 
 
 def by_log_loss(probabilities: Scores, weights: Weights | None) -> Candidates:
-    """Score candidates by minus the log loss, from their probabilities of the correct class of each cell."""
+    """Score candidates by the negative log loss, from their probabilities of the correct class of each cell."""
     values, smallest = np.ascontiguousarray(probabilities), np.finfo(np.float64).eps
     if weights is None:
         return Candidates(values, lambda total, size, members: average_logarithms(values, total, size + 1.0, members))
@@ -104,13 +104,13 @@ def by_squared_error(residuals: Scores, weights: Weights, score: Callable[[Score
         Predictions less the target.
     weights : array of shape (n_cells,)
     score : callable
-        Turns mean squared errors into scores.
+        Converts mean squared errors to scores.
     """
     values = residuals * np.sqrt(weights / weights.sum())
     squares = (values**2).sum(axis=1)
 
     def scores(total: Scores, size: int, members: npt.NDArray[np.intp]) -> Scores:
-        # In the square of a sum, only the mixed term is new.
+        # In the square of a sum, only the mixed term depends on the candidate.
         errors = (total @ total + 2 * (values @ total) + squares)[members] / (size + 1) ** 2
         return score(np.maximum(errors, 0.0))
 
@@ -122,8 +122,8 @@ def by_confusion(
 ) -> Candidates:
     """Score candidates by a function of the confusion matrix.
 
-    Samples whose class no candidate can change, because it leads by more than any of them can turn around, are counted
-    once for all. The more members are chosen, the fewer samples are in doubt.
+    Samples whose predicted class no candidate can change, because its lead is too large, are counted once for all
+    candidates. As more members are chosen, fewer samples can change.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def by_confusion(
         Class indices.
     weights : array of shape (n_samples,)
     score : callable
-        Turns confusion matrices of shape (n_candidates, n_classes, n_classes), true classes in rows, into scores.
+        Converts confusion matrices of shape (n_candidates, n_classes, n_classes), with true classes in rows, to scores.
     """
     values, largest_change = np.ascontiguousarray(outputs), np.ptp(outputs, axis=2).max(axis=0)
 
@@ -159,13 +159,13 @@ def by_scorer(
     ----------
     outputs : array of shape (n_members, n_samples, ...)
     target : array of shape (n_samples, ...)
-        As scorers take it.
+        As expected by scorers.
     scorer : callable
         ``scorer(estimator, X, y)``.
     classes : Classes or None
-        None for a regression.
+        None for regression.
     weights : array of shape (n_samples,) or None
-        For scorers that take ``sample_weight``.
+        For scorers that support ``sample_weight``.
     """
     parameters = inspect.signature(scorer).parameters.values()
     takes_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
@@ -237,7 +237,7 @@ def candidates_for_classes(
     Parameters
     ----------
     scoring : str, callable or None
-        A scorer or its name; None means minus the log loss, over samples and labels if there are several.
+        A scorer or its name; None means the negative log loss, over samples and labels for multi-label data.
     outputs : array of shape (n_members, n_samples, n_classes) or (n_members, n_samples, n_labels, 2)
     target : array of shape (n_samples,) or (n_samples, n_labels)
     classes : Classes
@@ -267,7 +267,7 @@ def candidates_for_numbers(
     Parameters
     ----------
     scoring : str, callable or None
-        A scorer or its name; None means minus the mean squared error.
+        A scorer or its name; None means the negative mean squared error.
     outputs : array of shape (n_members, n_samples) or (n_members, n_samples, n_outputs)
     target : array of shape (n_samples,) or (n_samples, n_outputs)
     weights : array of shape (n_samples,) or None

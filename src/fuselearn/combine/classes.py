@@ -1,7 +1,7 @@
 """The outputs of any fitted classifiers, aligned by class, as arrays.
 
-An output has the shape (n_samples, n_classes) or, of a multi-label classifier, (n_samples, n_labels, 2): the last axis
-always holds classes, so labels are combined one by one by the same code.
+An output has the shape (n_samples, n_classes) or, for a multi-label classifier, (n_samples, n_labels, 2): the last axis
+always contains classes, so the same code combines each label.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class Classes:
         return [f"_{label}_{value}" for label in range(self.n_labels) for value in self.values]
 
     def votes(self, model: Any, X: Any) -> Scores:
-        """Return 1 for the class that a model predicts, 0 for others."""
+        """Return the predictions of a model, one-hot encoded."""
         predicted = model.predict(X)
         predicted = predicted.toarray() if sparse.issparse(predicted) else np.asarray(predicted)
         return np.eye(len(self.values))[self.encode(predicted)]
 
     def probabilities(self, model: Any, X: Any) -> Scores:
-        """Return the class probabilities of a model; 0 to classes that it has not seen."""
+        """Return the class probabilities of a model; 0 for classes missing from its training samples."""
         if self.n_labels is None:
             return self._align(model, np.asarray(model.predict_proba(X), dtype=np.float64))
         present = label_probabilities(model, X)
@@ -72,11 +72,11 @@ class Classes:
         return self._align(model, np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision)
 
     def encode(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-        """Turn classes into their indices."""
+        """Convert classes to indices."""
         try:
             indices = np.searchsorted(self.values, labels).clip(max=len(self.values) - 1)
             unknown = self.values[indices] != labels
-        except TypeError:  # numbers and text cannot be compared
+        except TypeError:  # numbers and strings cannot be compared
             unknown = np.ones(labels.shape, dtype=bool)
         if unknown.any():
             found = labels[unknown][:1].tolist()[0]
@@ -90,15 +90,15 @@ class Classes:
         return probabilities if self.n_labels is None else probabilities[:, :, 1]
 
     def decode(self, indices: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-        """Turn indices into classes."""
+        """Convert indices to classes."""
         return self.values[indices]
 
     def _align(self, model: Any, scores: Scores) -> Scores:
-        """Bring the columns of a model's scores into the order of the classes."""
+        """Reorder the columns of a model's scores to the order of the classes."""
         known = np.asarray(getattr(model, "classes_", self.values))
         if scores.shape[1] != len(known):
             raise ValueError(
-                f"{type(model).__name__} gives {scores.shape[1]} scores per sample for its {len(known)} classes."
+                f"{type(model).__name__} returns {scores.shape[1]} scores per sample for its {len(known)} classes."
             )
         aligned = np.zeros((len(scores), len(self.values)))
         aligned[:, self.encode(known)] = scores
@@ -110,7 +110,7 @@ def label_probabilities(model: Any, X: Any) -> Scores:
     given = model.predict_proba(X)
     if not isinstance(given, list):
         return np.asarray(given, dtype=np.float64)
-    # A label that was constant in training has a single column, for the only value that it had.
+    # The array of a label that was constant in training has a single column.
     columns = [one[:, np.asarray(known) == 1].sum(axis=1) for one, known in zip(given, model.classes_, strict=True)]
     return np.stack(columns, axis=1)
 
@@ -118,9 +118,10 @@ def label_probabilities(model: Any, X: Any) -> Scores:
 def read_classes_of(
     members: Sequence[Member], X: Any, y: Any, *, prefit: bool
 ) -> tuple[Classes, npt.NDArray[Any] | None]:
-    """Return the classes, and the target as members take it.
+    """Return the classes, and the target for the members.
 
-    Classes come from the target or, if the members are fitted already, from them; then the target may be missing.
+    Classes are those of the target or, if the members are already fitted, those of the members; then the target may be
+    None.
     """
     if not prefit:
         return read_class_target(y, X.shape[0])
@@ -147,7 +148,7 @@ def read_classes_of(
 
 
 def read_class_target(y: Any, n_samples: int) -> tuple[Classes, npt.NDArray[Any]]:
-    """Read a column of classes or an indicator matrix; return the classes, and the target as members take it.
+    """Validate a column of classes or an indicator matrix; return the classes, and the target for the members.
 
     Examples
     --------

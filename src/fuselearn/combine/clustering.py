@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 Clusters = npt.NDArray[np.int32]
 
 METHODS = ("average", "single", "spectral")
-# The distances of so many samples, and SciPy's copy of them, take 14 GB.
+# Maximum number of samples; their pairwise distances, and SciPy's copy, take 14 GB.
 MAX_SAMPLES = 30_000
-# Less than this is as little evidence as none.
+# Lower bound of the evidence; smaller values are set to it.
 MIN_EVIDENCE = 0.005
-# Numbers of clusters that the method "spectral" chooses from.
+# Maximum number of clusters chosen by the method "spectral".
 MAX_CLUSTERS = 20
 SAMPLES_DRAWN = 500
 
@@ -112,7 +112,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     -----
     Fred and Jain measure lifetimes as differences. Members with many clusters rarely contain two samples of one cluster
     together, so parts of a cluster may be joined at an evidence of 0.05, and different clusters at 0.001. Both
-    differences are small, but the second is large as a factor. Evidence below 0.005 counts as 0.005.
+    differences are small, but the second is large as a factor. Evidence below 0.005 is set to 0.005.
 
     References
     ----------
@@ -218,7 +218,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return 1.0 - squareform(measure_distances(self.members_, count_threads(self.n_jobs)))
 
     def agreement(self) -> pd.DataFrame:
-        """Compare each member with the consensus, on the samples that it has drawn.
+        """Compare each member with the consensus, on the samples drawn for the member.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return figure
 
     def _read_clusterers(self) -> list[Member]:
-        """Return the clusterers by name; None stands for k-means with a number of clusters that is drawn."""
+        """Return the clusterers by name; by default, k-means with a random number of clusters."""
         if self.estimators is None:
             return [Member("k-means", None)]
         named = self.estimators
@@ -307,9 +307,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     def _divide_graph(self, seed: int) -> npt.NDArray[np.int32]:
         """Divide the graph of the samples by its normalized cut.
 
-        With Z the table of samples by clusters of all members, zeros and ones, the weights of the graph are Z Z', apart
-        from how often two samples were drawn. Its normalized form has the eigenvectors that are the singular vectors of
-        D^-1/2 Z, so no matrix of pairs of samples is needed.
+        With Z the indicator matrix of samples by clusters of all members, the weights of the graph are Z Z', up to the
+        number of times that two samples were drawn together. The eigenvectors of the normalized matrix are the singular
+        vectors of D^-1/2 Z, so no pairwise matrix is needed.
         """
         table = _mark_clusters(self.members_)
         degrees = table @ np.asarray(table.sum(axis=0)).ravel()
@@ -329,7 +329,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(points)
 
     def _choose_number(self) -> int:
-        """Return the number of clusters: the given one, or that of the longest lifetime, the smallest of equal ones."""
+        """Return the given number of clusters, or the one with the longest lifetime; ties go to the smallest."""
         if self.n_clusters is not None:
             return self.n_clusters
         return int(self.lifetimes_.argmax()) + 2 if len(self.lifetimes_) else 1
@@ -351,7 +351,7 @@ def _cluster_part(clusterer: Any, X: Any, n_drawn: int, seed: int) -> Clusters:
 
 
 def _mark_clusters(members: Clusters) -> sparse.csr_array:
-    """Return the table of samples by clusters of all members, zeros and ones."""
+    """Return the indicator matrix of samples by clusters of all members."""
     widths = members.max(axis=0, initial=-1) + 1
     samples, numbers = np.nonzero(members >= 0)
     columns = (np.cumsum(widths) - widths)[numbers] + members[samples, numbers]
@@ -360,7 +360,7 @@ def _mark_clusters(members: Clusters) -> sparse.csr_array:
 
 
 def _measure_stability(members: Clusters, labels: npt.NDArray[np.intp]) -> Scores:
-    """Return the mean fraction of members that have a sample and the others of its cluster in one cluster."""
+    """Return the mean co-association of each sample with the other samples of its cluster."""
     together, both = np.zeros(len(labels)), np.zeros(len(labels))
     for member in members.T:
         drawn = np.flatnonzero(member != NOT_DRAWN)
@@ -379,10 +379,10 @@ def _number_by_first(labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
 
 
 def measure_distances(clusters: npt.NDArray[np.signedinteger], n_threads: int) -> npt.NDArray[np.float64]:
-    """Measure the distances between samples, as one of SciPy's condensed matrices.
+    """Compute the distances between samples as a condensed matrix of SciPy.
 
-    The distance of two samples is the fraction of the clusterings of both in which they are in different clusters, 1 if
-    there is no such clustering.
+    The distance of two samples is the fraction of the clusterings with both samples in which they are in different
+    clusters, 1 if no clustering contains both.
 
     Parameters
     ----------

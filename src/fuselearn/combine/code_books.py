@@ -1,8 +1,8 @@
 """Code books: the codewords of the classes.
 
 A code book has one row per class, the *codeword*, and one column per bit. Each bit divides the classes into two groups
-and is learned by one classifier. Useful books have distinct rows, and no column that is constant (nothing to learn), or
-equal or complementary to another column (the same problem twice, with the same errors).
+and is learned by one classifier. Useful books have distinct rows, and no column that is constant (no binary problem),
+or equal or complementary to another column (the same problem twice, with the same errors).
 
 A binary book contains 0 and 1. A ternary book contains -1 and 1, and 0 where a class is not used for a bit.
 """
@@ -115,7 +115,7 @@ def exhaustive_code(n_classes: int) -> CodeBook:
     """Return the code book with every split of the classes into two groups."""
     if not 2 <= n_classes <= MOST_EXHAUSTIVE_CLASSES:
         raise ValueError(
-            f"An exhaustive code is for 2 to {MOST_EXHAUSTIVE_CLASSES} classes; "
+            f"An exhaustive code supports 2 to {MOST_EXHAUSTIVE_CLASSES} classes; "
             f"{n_classes} classes would need 2^{n_classes - 1} - 1 bits."
         )
     splits = _bits(np.arange(count_splits(n_classes)), n_classes - 1).T[::-1]
@@ -123,7 +123,7 @@ def exhaustive_code(n_classes: int) -> CodeBook:
 
 
 def one_vs_rest_code(n_classes: int) -> CodeBook:
-    """Return the code book with a bit for each class; for two classes, one bit says as much."""
+    """Return the code book with a bit for each class; a single bit suffices for two classes."""
     return np.eye(n_classes, dtype=np.int8)[:, int(n_classes == 2) :]
 
 
@@ -138,8 +138,8 @@ _BOOKS = {"exhaustive": exhaustive_code, "one-vs-rest": one_vs_rest_code, "one-v
 
 
 def random_code(n_classes: int, n_bits: int, rng: np.random.Generator) -> CodeBook:
-    """Draw a code book among those with distinct rows and no column twice."""
-    # Whichever is scarcer, distinct rows or distinct columns, is drawn without replacement; the other is hoped for.
+    """Draw a random code book with distinct rows and distinct columns."""
+    # Rows or columns, whichever have fewer distinct values, are drawn without replacement; the other is checked.
     draw = _draw_rows if n_bits <= 2 * np.log2(n_classes) else _draw_columns
     while True:
         code = draw(n_classes, n_bits, rng)
@@ -165,7 +165,7 @@ def search_code(n_classes: int, n_bits: int, n_restarts: int, rng: np.random.Gen
 
 
 def read_code(code: Any, n_classes: int) -> CodeBook:
-    """Check a code book that the user has made: of 0 and 1, of -1 and 1, or a ternary one of -1, 0 and 1."""
+    """Validate a user-defined code book, with entries 0 and 1, or -1 and 1, or -1, 0 and 1."""
     book = np.asarray(code)
     if book.ndim != 2 or book.shape[0] != n_classes or book.shape[1] == 0:
         raise ValueError(
@@ -184,7 +184,7 @@ def read_code(code: Any, n_classes: int) -> CodeBook:
 
 
 def read_bits(code: CodeBook) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
-    """Return which classes have a 1 in each bit, and which a 0; a class that takes no part in a bit has neither.
+    """Return masks of the classes with a 1 and with a 0 in each bit; a class that a bit ignores is in neither.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def read_bits(code: CodeBook) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8
 
 
 def count_bits(code: CodeBook) -> int:
-    """Return the largest number of bits that a class takes part in."""
+    """Return the maximum number of bits that use a class."""
     return int(np.sum(read_bits(code), axis=(0, 2)).max())
 
 
@@ -222,7 +222,7 @@ def count_splits(n_classes: int) -> int:
 
 
 def has_distinct_rows(code: CodeBook) -> bool:
-    """Return whether every class has a codeword of its own."""
+    """Return whether all codewords differ."""
     return len({row.tobytes() for row in code}) == len(code)
 
 
@@ -247,7 +247,7 @@ def pairwise_distances(code: CodeBook) -> npt.NDArray[np.int64]:
 
 
 def min_distance(code: CodeBook) -> int:
-    """Return the least Hamming distance d of two codewords; floor((d - 1) / 2) wrong bits are always corrected.
+    """Return the minimum Hamming distance d of two codewords; floor((d - 1) / 2) wrong bits are always corrected.
 
     Examples
     --------
@@ -260,8 +260,8 @@ def min_distance(code: CodeBook) -> int:
 def distance_bound(n_classes: int, n_bits: int) -> int:
     """Return a minimum distance that no code book without equal or complementary columns can exceed.
 
-    A bit that splits C classes into groups of a and C - a tells a (C - a) pairs of classes apart. The least distance of
-    a pair is at most the mean one (Plotkin's argument), which is largest when the most even splits are taken.
+    A bit that splits C classes into groups of a and C - a separates a (C - a) pairs of classes. The minimum distance is
+    at most the mean distance of all pairs (Plotkin's argument), which is largest for the most balanced splits.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def _bits(words: npt.NDArray[np.int64], n_bits: int) -> CodeBook:
 
 def _price_distances(n_bits: int) -> npt.NDArray[np.float64]:
     """Return the price change of a pair at each distance if it moves (0) closer and (1) apart by one bit."""
-    # Centered on the usual distance, so that long codewords neither overflow nor vanish.
+    # Centered on the typical distance, against overflow and underflow with long codewords.
     exponents = np.clip(n_bits // 2 - np.arange(-1.0, n_bits + 2), -_MOST_EXPONENT, _MOST_EXPONENT)
     price = np.exp2(exponents)
     return np.stack([price[:-2] - price[1:-1], price[2:] - price[1:-1]])

@@ -37,18 +37,18 @@ from fuselearn.learners.learner import Scores, Weights
 
 
 class TrainingData(NamedTuple):
-    """Checked members, and what they are fitted on."""
+    """Validated members and their training data."""
 
     members: list[Member]
     X: Any
     target: Any
-    """None if there is none, and the members are fitted already."""
+    """None if no target was passed because the members are already fitted."""
     weights: Weights | None
     groups: Any
 
 
 class HeldOut(NamedTuple):
-    """Outputs of members for samples that they were not fitted on.
+    """Held-out outputs of members.
 
     Attributes
     ----------
@@ -88,10 +88,10 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
     estimators_: list[Any]
     estimator_weights_: Weights
     _members_: list[FittedMember]
-    _classes_: Classes | None  # None for a regression
+    _classes_: Classes | None  # None for regression
     _n_outputs_: int | None
-    _learns_from_target = True  # also if the members are fitted already
-    _keeps_all = True  # also members that get no weight
+    _learns_from_target = True  # also if the members are already fitted
+    _keeps_all = True  # including members with weight 0
     __metadata_request__fit = {"groups": True}  # noqa: RUF012, read by scikit-learn; groups have no other use
 
     def __sklearn_tags__(self) -> Any:
@@ -204,7 +204,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return self
 
     def _read_data(self, X: Any, y: Any, sample_weight: Any, groups: Any, **params: Any) -> TrainingData:
-        """Check the settings and what is passed to ``fit``."""
+        """Validate the parameters and the arguments of ``fit``."""
         members = self._read_members()
         self._check_settings(members)
         X = read_samples(self, X, reset=True)
@@ -286,30 +286,30 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     def _has_probabilities(self) -> bool:
-        """Return whether there is ``predict_proba``, or raise an AttributeError that says why not."""
+        """Return True if ``predict_proba`` is available, else raise an AttributeError."""
         if self._combines_classifiers():
             return True
         raise AttributeError("The members are regressors, which have no probabilities.")
 
     def _as_probabilities(self, combined: Scores) -> Scores:
-        """Turn combined outputs of classifiers into probabilities."""
+        """Convert combined outputs of classifiers to probabilities."""
         return clip_probabilities(combined)
 
     def _combines_classifiers(self) -> bool:
         return isinstance(self, ClassifierMixin)
 
     def _output(self, model: Any, X: Any) -> Scores:
-        """Return what a fitted model contributes."""
+        """Return the output of a fitted model."""
         return predict_numbers(model, X) if self._classes_ is None else self._classes_.probabilities(model, X)
 
     def _named(self) -> list[tuple[Any, ...]]:
-        """Return the entries of ``estimators`` that have a name, also of a list that ``fit`` will refuse."""
+        """Return the named entries of ``estimators``, also of a list for which ``fit`` will raise an error."""
         if not isinstance(self.estimators, list | tuple):
             return []
         return [one for one in self.estimators if isinstance(one, tuple) and len(one) >= 2 and isinstance(one[0], str)]
 
     def _read_members(self) -> list[Member]:
-        """Check the list of members, of which all must be classifiers, or all regressors."""
+        """Validate the list of members: all must be classifiers, or all regressors."""
         members = read_members(self.estimators, reserved=set(super().get_params(deep=False)))
         is_kind, noun = (is_classifier, "classifier") if self._combines_classifiers() else (is_regressor, "regressor")
         for name, estimator, *_ in members:
@@ -323,7 +323,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return members
 
     def _read_target(self, members: list[Member], X: Any, y: Any) -> npt.NDArray[Any] | None:
-        """Set the classes, None for a regression, and return the target as members take it."""
+        """Set the classes, None for regression, and return the target for the members."""
         if y is None and (self._learns_from_target or not self.prefit):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self._classes_ = None
@@ -338,7 +338,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return target
 
     def _hold_out(self, data: TrainingData, output: Output | None = None) -> HeldOut:
-        """Return outputs for held-out samples or, of members that are fitted already, for all samples."""
+        """Return outputs for held-out samples or, if the members are already fitted, for all samples."""
         if data.target is None:
             raise ValueError("weights='performance' requires y to be passed, but the target y is None.")
         output, n_samples = output or self._output, data.X.shape[0]
@@ -362,17 +362,17 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return HeldOut(np.stack(outputs), data.target[samples], weights, folds)
 
     def _fit_members(self, data: TrainingData, members: list[Member]) -> list[FittedMember]:
-        """Fit a clone of each of some members; take fitted members as they are."""
+        """Fit a clone of each given member, or return members that are already fitted."""
         if self.prefit:
             return [FittedMember(one.name, one.estimator, resolve_columns(one, data.X)) for one in members]
         return Parallel(n_jobs=self.n_jobs)(delayed(fit_member)(member, data.X, data.target) for member in members)
 
     def _kept(self) -> npt.NDArray[np.bool_]:
-        """Return which of the listed members are not dropped."""
+        """Return a mask of the listed members that are not dropped."""
         return np.array([not is_dropped(one) for one in self.estimators])
 
     def _keep_members(self, members: list[FittedMember], X: Any) -> None:
-        """Keep the fitted members, and learn from a prediction for one sample how many numbers regressors predict."""
+        """Store the fitted members, and determine the number of outputs of regressors from one prediction."""
         self._members_ = members
         self.estimators_ = [member.model for member in members]
         self._n_outputs_ = None
@@ -388,14 +388,14 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return member_outputs(members, X, self._output, self.n_jobs)
 
     def _combine(self, X: Any) -> Scores:
-        """Sum the outputs of the members for new samples, each times its weight in ``estimator_weights_``."""
+        """Return the sum of the members' outputs for new samples, weighted by ``estimator_weights_``."""
         check_is_fitted(self)
         counted = np.flatnonzero(self.estimator_weights_) if self.estimator_weights_.any() else np.arange(1)
         return np.tensordot(self.estimator_weights_[counted], np.stack(self._member_outputs(X, counted)), axes=1)
 
 
 def read_number_target(y: Any) -> npt.NDArray[np.float64]:
-    """Read one or more columns of numbers; a single column becomes a flat array."""
+    """Validate one or more columns of numbers; a single column is flattened."""
     target = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     if target.ndim == 1 or target.shape[1] == 1:
         return column_or_1d(target, warn=True)
@@ -403,6 +403,6 @@ def read_number_target(y: Any) -> npt.NDArray[np.float64]:
 
 
 def predict_numbers(model: Any, X: Any) -> Scores:
-    """Return the numbers that a model predicts."""
+    """Return the predictions of a regressor."""
     predicted = np.asarray(model.predict(X), dtype=np.float64)
     return predicted[:, 0] if predicted.ndim == 2 and predicted.shape[1] == 1 else predicted

@@ -25,7 +25,7 @@ AVERAGES = ("mean", "median", "trimmed")
 def _has_counts(self: FixedRuleClassifier) -> bool:
     if self.rule == "borda":
         return True
-    raise AttributeError(f"decision_function gives Borda counts; rule={show(self.rule)} has none.")
+    raise AttributeError(f"decision_function is only available with rule='borda', not {show(self.rule)}.")
 
 
 class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
@@ -200,7 +200,7 @@ class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
             require_method(members, ("predict_proba", "decision_function"), "rule='borda'")
 
     def _find_positive(self) -> int:
-        """Return the index of the positive class, and refuse more than two classes where a rule needs one."""
+        """Return the index of the positive class; raise an error for more than two classes if the rule needs it."""
         values = self._classes_.values
         if self.rule not in rules.TWO_CLASS_RULES:
             return 1
@@ -215,7 +215,7 @@ class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
         return values.tolist().index(self.positive_class)
 
     def _weigh(self, data: TrainingData) -> Weights:
-        """Weigh the members as given, or by their accuracy on held-out samples, or samples and labels."""
+        """Return the given weights, or weights from the accuracies on held-out samples."""
         self._positive_ = self._find_positive()
         if not isinstance(self.weights, str):
             weights = check_member_weights(self.weights, self._kept())
@@ -247,8 +247,9 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
     With f_1(x), ..., f_K(x) the predictions of the members and w_1, ..., w_K their weights, all 1 by default, the
     ensemble predicts::
 
-        "mean"     sum_k w_k f_k(x) / sum_k w_k "median"   the median of f_1(x), ..., f_K(x), each as often as its
-        weight says "trimmed" the mean without the floor(trim K) smallest and as many largest predictions
+        "mean"     sum_k w_k f_k(x) / sum_k w_k
+        "median"   the weighted median of f_1(x), ..., f_K(x)
+        "trimmed"  the mean without the floor(trim K) smallest and the floor(trim K) largest predictions
 
     If the errors of K members are uncorrelated with equal variance, the variance of the mean is smaller by a factor of
     K. Median and trimmed mean are robust to outlying members. Multiple outputs are averaged separately.
@@ -263,7 +264,7 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
     weights : array of shape (n_members,), "performance" or None, default=None
         Weights of the members; not supported by "trimmed". "performance" means 1 / (mean squared error on held-out
         samples), scaled to a sum of K: the optimal weights for unbiased members with uncorrelated errors. Members with
-        zero error share the whole weight equally.
+        zero error get the whole weight in equal parts.
     cv : int, splitter or iterable of splits, default=None
         Cross-validation for ``weights="performance"``; None means five folds.
     prefit : bool, default=False
@@ -341,7 +342,7 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
             raise ValueError("rule='trimmed' does not support weights: use weights=None.")
 
     def _weigh(self, data: TrainingData) -> Weights:
-        """Weigh the members as given, or by their mean squared error on held-out samples."""
+        """Return the given weights, or weights from the mean squared errors on held-out samples."""
         if not isinstance(self.weights, str):
             weights = check_member_weights(self.weights, self._kept())
             return np.ones(len(data.members)) if weights is None else weights
@@ -386,9 +387,9 @@ def average_predictions(
 
 
 def check_member_weights(weights: Any, kept: npt.NDArray[np.bool_]) -> Weights | None:
-    """Check a ``weights`` parameter, which has an entry for each listed member, and take those of members not dropped.
+    """Check a ``weights`` parameter with an entry for each listed member, and return those of members not dropped.
 
-    Weights by performance are measured later; they sum up to the number of members.
+    Weights by performance are computed later; they sum to the number of members.
     """
     if weights is None:
         return None
@@ -399,14 +400,15 @@ def check_member_weights(weights: Any, kept: npt.NDArray[np.bool_]) -> Weights |
 
 
 def accuracy_weights(accuracies: npt.ArrayLike, n_samples: int, n_classes: int) -> Weights:
-    """Turn accuracies into weights for votes.
+    """Convert accuracies to weights of votes.
 
     ::
 
         a_k = (accuracy_k n + 1) / (n + 2)
         w_k = max(0, log(a_k / (1 - a_k)) + log(C - 1)),  scaled to a sum of K
 
-    A member that is no better than guessing gets 0. If all are, all get 1, with a warning.
+    The weight of a member that is no better than guessing is 0. If no member is better, all weights are 1, with a
+    warning.
 
     Examples
     --------
@@ -424,7 +426,7 @@ def accuracy_weights(accuracies: npt.ArrayLike, n_samples: int, n_classes: int) 
 
 
 def inverse_error_weights(errors: Scores) -> Weights:
-    """Turn mean squared errors into weights in inverse proportion, scaled to a sum of K.
+    """Convert mean squared errors to inversely proportional weights, scaled to a sum of K.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The fused classifier: many kinds of classifiers, weighed by their errors on held-out samples."""
+"""The fused classifier: many kinds of classifiers, weighted by their errors on held-out samples."""
 
 from __future__ import annotations
 
@@ -66,53 +66,55 @@ LEAST_WEIGHT = 0.01
 
 
 class FusedClassifier(ClassifierMixin, MemberEnsemble):
-    """The classifier to pick when labels may be wrong: many kinds of classifiers, fused by their measured errors.
+    """Fuse many kinds of classifiers by their held-out errors; the recommended classifier if labels may be wrong.
 
-    A trained classifier is a noisy measurement of the ideal one, and no kind of classifier is the best at every rate of
-    wrong labels: KFHE does well on clean labels, forests with large leaves on noisy ones. Each member is measured on
-    held-out samples. Its probabilities p_k are calibrated by an exponent a_k, and the mean
-    squared error R_k of the result is the variance of its measurement::
+    No kind of classifier is best at every rate of wrong labels: KFHE is accurate with clean labels, forests with large
+    leaves with noisy ones. The probabilities p_k of each member for held-out samples are calibrated by an exponent a_k.
+    Members are weighted by the mean squared error R_k of the result::
 
         p(x) = sum_k w_k q_k(x),   q_k proportional to p_k^(a_k),   w_k proportional to exp(-(R_k - R_min) / tolerance)
 
-    Members with a weight above 0.01 are then fitted to all samples. Held-out labels are as noisy as the others. If
-    wrong labels are spread evenly over the samples, the members have the same order on them as on the correct ones.
+    Members with a weight above 0.01 are refitted on all samples. Held-out labels are as noisy as all others, but if
+    wrong labels are spread evenly over the samples, they do not change the ranking of the members.
 
-    The members still learn from wrong labels. So they are fitted a second time, with less weight on labels that
-    p contradicts (``sample_weights_``). The second measurement counts as much as labels are contradicted: with P_1 and
-    P_2 the sums of both fits and o the fraction of contradicted labels, ::
+    Members are then fitted a second time, with smaller weights of labels that p contradicts (``sample_weights_``). With
+    P_1 and P_2 the weighted sums of both fits and o the fraction of contradicted labels, ::
 
         P(x) = (1 - s) P_1(x) + s P_2(x),   s = min(o, 1/2), 0 if o < 0.05
 
-    P fits noisy labels, and is underconfident about the correct ones: the predicted probabilities are proportional to
-    P^b. The exponent b and the fraction of wrong labels are estimated together, from how often labels differ where p is
-    nearly certain; so are the sets of :meth:`predict_set` corrected.
+    P is calibrated to noisy labels, and therefore underconfident about the correct classes. The predicted probabilities
+    are proportional to P^b. The exponent b and the fraction of wrong labels are estimated together, from the labels of
+    held-out samples with nearly certain predictions.
+
+    When to use: as the default for multi-class data with up to some 100,000 samples, in particular with wrong labels.
+    When not to use: if training or prediction must take milliseconds, or a single small model is required. Then use
+    :class:`~fuselearn.KFHEClassifier` or :class:`~fuselearn.ForestClassifier`.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns), default=None
-        The members: any classifiers; one without ``predict_proba`` counts with its votes. None means KFHE, bagging,
-        three random forests, three forests of extremely randomized trees, and SVMs with a radial and a linear kernel.
-        If a member cannot be fitted where values are missing, as SVMs cannot, missing numbers are replaced by medians,
-        and features are added that say where they were. Each :class:`~fuselearn.SVMClassifier` is trained on a
-        stratified sample if there are more than 5,000 samples. A warning, ``notes_`` and ``describe()`` say so.
+        The members: any classifiers; those without ``predict_proba`` vote with their predicted classes. None means
+        KFHE, bagging, three random forests, three forests of extremely randomized trees, and SVMs with a radial and a
+        linear kernel. For members that do not support missing values, such as SVMs, missing numbers are replaced by
+        medians and marked by indicator features. Each :class:`~fuselearn.SVMClassifier` is trained on a stratified
+        sample of 5,000 if there are more samples. A warning, ``notes_`` and ``describe()`` report this.
     n_estimators : int, default=50
         Number of trees of each ensemble, if ``estimators`` is None.
     tolerance : float, default=0.01
-        By how much the squared error of a member may exceed the smallest one before its weight falls by a factor of e.
-        A small tolerance takes the best member alone, a large one the mean of all.
+        Increase of the squared error that decreases the weight of a member by a factor of e. A small tolerance selects
+        the best member, a large one averages all members.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out. None means out-of-bag for forests and bagging, which are then trained only once, and
-        four folds for other members, two from 5,000 samples on; if ``fit`` is passed groups, folds that keep them
-        together. With a number, all members are measured on so many folds.
+        How samples are held out. None means out-of-bag scores for forests and bagging, which are then trained only
+        once, and four folds for other members, two folds for 5,000 samples or more; if ``groups`` are passed to
+        ``fit``, it means folds that keep groups together. A number of folds applies to all members.
     verbose : int, default=0
-        1 prints what will be measured, and a line after each member, at least every 30 seconds, with the time left.
+        1 prints the plan, and a line after each member and at least every 30 seconds, with the remaining time.
     random_state : int, RandomState or None, default=None
-        Seed of the folds and of the default members. Members that are passed keep their own.
+        Seed of the folds and of the default members. User-defined members keep their own.
     n_jobs : int or None, default=None
-        Members fitted at the same time, in threads.
+        Number of members fitted in parallel, in threads.
 
     Attributes
     ----------
@@ -120,44 +122,48 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     members_ : list of MemberReport
         Weight, error, accuracy, exponent and time of each member, the best one first.
     held_out_proba_ : array of shape (n_samples, n_classes)
-        Fused probabilities p of the given labels of the training samples, by members that were not trained on them; NaN
-        for samples that ``cv`` never holds out.
+        Fused held-out probabilities p of the training samples, calibrated to the given labels; NaN for samples that
+        ``cv`` never holds out.
     notes_ : dict of str to str
-        What was done to fit a member, by its name: missing values that were imputed, samples that were left out; or why
-        it could not be fitted, and is left out.
+        Notes on members, by name: imputation of missing values, the number of training samples used, or the error of a
+        member that was excluded because it could not be fitted.
     noise_rate_ : float
-        Estimated fraction of wrong labels, as far as they are spread evenly. Without evidence, it is a guess.
+        Estimated fraction of wrong labels, assuming that they are spread evenly over samples and classes. Without
+        evidence, it is a guess.
     noise_interval_ : (float, float)
-        The fraction of wrong labels is between these two: samples that are hard to predict explain as many of the
-        contradicted labels as they are likely to, or none.
+        Interval for the fraction of wrong labels: for the lower bound, contradicted labels are attributed to samples
+        that are hard to predict as far as is likely; for the upper bound, all of them are wrong.
     noise_matrix_ : array of shape (n_classes, n_classes)
-        Estimated probability that a class (row) is labeled as each class (column), if no sample is hard to predict.
+        Estimated probability that a class (row) is labeled as each class (column), if all contradicted labels are
+        wrong.
     sample_weights_ : array of shape (n_samples,)
-        Weights of the samples in the second fit, without those passed to ``fit``: 0 for labels that are not trusted.
+        Weights of the samples in the second fit, not multiplied by ``sample_weight``: 0 for labels that are ignored.
     estimators_ : list of classifiers
-        Members with a weight, fitted to all samples; after these, members fitted with ``sample_weights_``.
+        Members with a positive weight, fitted to all samples, followed by members fitted with ``sample_weights_``.
     named_estimators_ : Bunch
         The same by name; names of the second fit end in ``__again``.
     estimator_weights_ : array of shape (n_fitted,)
-        Their weights, which sum to one.
+        Weights of ``estimators_``; they sum to one.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         If fitted on a DataFrame whose column names are text.
 
     See Also
     --------
-    fuselearn.KFHEClassifier : One of the members: the Kalman filter over trees.
-    LinearStackingClassifier : Weights that minimize a loss of the sum.
-    EnsembleSelection : A choice of members, one at a time.
+    fuselearn.KFHEClassifier : One of the members: trees fused by a Kalman filter.
+    LinearStackingClassifier : Weights that minimize a loss of the weighted sum.
+    EnsembleSelection : Greedy forward selection of members.
+    fuselearn.diagnosis.audit_labels : Find the wrong labels.
 
     Notes
     -----
-    A Kalman filter that takes in several measurements of one state at once weighs them by 1 / R_k if their errors are
-    independent. Those of classifiers that learn from the same samples are not: a second forest adds little to the first
-    one. A rule that is sharper than 1 / R_k drops the members that only add errors.
+    A Kalman filter with several measurements of one state weights them by 1 / R_k if their errors are independent. The
+    errors of classifiers that are trained on the same samples are correlated: a second forest adds little to the first
+    one. The weights here decrease faster than 1 / R_k, which excludes members that would only add errors.
 
-    A member that cannot be fitted is left out with a warning. One whose ``fit`` takes no ``sample_weight`` is fitted
-    again to the samples with a weight. The second fit is left out for members that would count with less than 0.01.
+    A member that cannot be fitted is excluded with a warning. For a member that does not support ``sample_weight``, the
+    second fit uses the samples with a positive weight. Members with a weight below 0.01 in the second fit are excluded
+    from it.
 
     Examples
     --------
@@ -194,7 +200,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: the default members take missing values and sparse data."""
+        """Return scikit-learn's tags: the default members support missing values and sparse data."""
         tags = super().__sklearn_tags__()
         if self.estimators is None:
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
@@ -202,7 +208,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         return tags
 
     def hold_out(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Scores:
-        """Compute ``held_out_proba_`` alone, without a fit to all samples.
+        """Compute ``held_out_proba_`` without fitting members to all samples.
 
         Parameters
         ----------
@@ -212,7 +218,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            Fused probabilities by members that were not trained on the samples; NaN for samples never held out.
+            Fused held-out probabilities; NaN for samples that are never held out.
         """
         twin = clone(self)
         twin._measure(twin._train_members(twin._read_data(X, y, sample_weight, groups)))
@@ -228,17 +234,18 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         allow_empty: bool = False,
         noise_rate: float | str = "auto",
     ) -> npt.NDArray[np.bool_]:
-        """Predict the classes of each sample that cannot be excluded, calibrated on ``held_out_proba_``.
+        """Predict a set of classes for each sample that contains the correct class with the given probability.
 
-        The probabilities are those of the first fit, like ``held_out_proba_``; the predicted class is added.
+        Sets are calibrated on ``held_out_proba_``, so they use the probabilities of the first fit. The predicted class
+        is always included, unless ``allow_empty`` is True.
 
         Parameters
         ----------
         X, coverage, per_class, allow_empty
             As for :meth:`PredictionSetClassifier.predict_set <fuselearn.combine.PredictionSetClassifier.predict_set>`.
         noise_rate : float or "auto", default="auto"
-            Fraction of wrong labels, for the coverage of the correct classes; estimated by default. 0 means the
-            coverage of labels like the given ones.
+            Fraction of wrong labels, to calibrate the coverage of the correct classes; estimated by default. With 0,
+            the coverage is that of the given, noisy labels.
 
         Returns
         -------
@@ -252,7 +259,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             self._calibrate_sets(), coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=rate
         )
         outputs = self._calibrated_outputs(X)
-        # What was held out is the first fit; models fitted again are more certain.
+        # Held-out probabilities are those of the first fit; the second fit is more confident.
         first = np.array([not member.is_refit for member in self._members_])
         weights = self.estimator_weights_[first] / self.estimator_weights_[first].sum()
         probabilities = sharpen(np.tensordot(weights, outputs[first], axes=1), self._sharpness_)
@@ -263,7 +270,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         return self._calibration_._replace(probabilities=sharpen(self._calibration_.probabilities, self._sharpness_))
 
     def describe(self) -> str:
-        """Return a table of the members, the best one first, both fits, and what is estimated about the labels.
+        """Describe the members, the best one first, the second fit, and the estimated label noise as text.
 
         Returns
         -------
@@ -285,7 +292,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         return f"{table}\n{labels}"
 
     def plot_members(self) -> Figure:
-        """Draw the weight of each member beside its error.
+        """Plot the weight and error of each member.
 
         Returns
         -------
@@ -299,20 +306,20 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
     @reset_on_failure
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **params: Any) -> Self:
-        """Measure the members on held-out samples, weigh them, and fit those with a weight to all samples.
+        """Weight the members by their errors on held-out samples, and fit those with a positive weight to all samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Any table that the members take, or a list of texts.
+            Any table that the members support, or a list of strings.
         y : array-like of shape (n_samples,)
             Classes of any type.
         sample_weight : array-like of shape (n_samples,), optional
-            Sample weights, for members that take them, and for the errors.
+            Sample weights, for the errors and for members that support them.
         groups : array-like of shape (n_samples,), optional
             Groups of samples. The samples of a group are held out together, unless ``cv`` splits otherwise.
         **params
-            What else members request, if scikit-learn's metadata routing is switched on.
+            Other parameters for members, if scikit-learn's metadata routing is enabled.
 
         Returns
         -------
@@ -334,13 +341,13 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     def _check_settings(self, members: list[Member]) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
         if check_number("tolerance", self.tolerance, 0) == 0:
-            raise ValueError("tolerance must be above 0; a small one takes the best member alone.")
+            raise ValueError("tolerance must be above 0; a small one selects the best member.")
         check_verbose(self.verbose)
 
     def _train_members(self, data: TrainingData) -> MemberTraining:
-        """List the members and their table, once the data are checked."""
+        """Prepare the training of the members on validated data."""
         if self._classes_.n_labels is not None:
-            raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
+            raise ValueError("FusedClassifier does not support multi-label y; use FusedMultilabelClassifier.")
         if self.estimators is None:
             seed = int(make_generator(self.random_state).integers(2**31))
             members = default_members(self.n_estimators, seed)
@@ -349,16 +356,16 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         training = MemberTraining(data, self._classes_)
         used = np.flatnonzero(np.ones(len(data.target)) if data.weights is None else data.weights)
         if len(used) > MOST_SVM_SAMPLES:
-            # Not the numbers that split the samples into folds: the part would be one of the folds.
+            # Another seed than that of the folds, or the drawn samples would be the same as a fold.
             rng = make_generator(self.random_state).spawn(1)[0]
             training.draw_part(used[stratified_sample(training.class_indices[used], MOST_SVM_SAMPLES, rng)])
         return training
 
     def _measure(self, training: MemberTraining) -> list[Measured]:
-        """Measure the members on held-out samples, calibrate and weigh them; return those with a weight."""
+        """Calibrate and weight the members on held-out samples; return those with a positive weight."""
         members, sample_weight, classes = training.data.members, training.data.weights, training.class_indices
         splits = self._make_splits(training.data, classes)
-        # Bags take no account of groups, nor of splits that the user has chosen.
+        # Bags ignore groups and splits chosen by the user.
         out_of_bag = self.cv is None and training.data.groups is None
         measuring = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(hold_out_member)(training, member, splits, out_of_bag) for member in members
@@ -396,7 +403,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         return [working[k] for k in chosen]
 
     def _trust(self, samples: Indices, truth: npt.NDArray[np.int32], weights: Weights | None) -> None:
-        """Estimate which labels are wrong, and weigh the samples for the second fit; those never held out keep 1."""
+        """Estimate which labels are wrong, and set the weights for the second fit, 1 for samples never held out."""
         weights = np.ones(len(samples)) if weights is None else weights
         counted = weights > 0.0
         probabilities, truth = self.held_out_proba_[samples[counted]], truth[counted]
@@ -412,7 +419,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         self.sample_weights_[samples[counted]] = trust_labels(joint, probabilities, truth)
 
     def _choose_again(self, chosen: list[Measured]) -> list[Measured]:
-        """Return the members that are fitted a second time, and divide the weights among both fits."""
+        """Return the members of the second fit, and distribute the weights over both fits."""
         weight = weigh_second_fit(self._contradicted_)
         again = np.flatnonzero(weight * self.estimator_weights_ >= LEAST_WEIGHT)
         if len(again):
@@ -434,7 +441,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         return output_of_classifier(model, X, self._classes_)
 
     def _combine(self, X: Any) -> Scores:
-        """Sum the members' calibrated probabilities times their weights, and correct the sum for wrong labels."""
+        """Return the weighted sum of the members' calibrated probabilities, corrected for wrong labels."""
         outputs = self._calibrated_outputs(X)
         return sharpen(np.tensordot(self.estimator_weights_, outputs, axes=1), self._sharpness_)
 
@@ -444,7 +451,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
 
 def default_members(n_estimators: int, seed: int) -> list[Member]:
-    """List the members of a `FusedClassifier` that was given none; the ensembles have ``n_estimators`` trees."""
+    """List the default members of a `FusedClassifier`; ensembles have ``n_estimators`` trees."""
     size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
     return [
         Member("kfhe", ensembles.KFHEClassifier(**size)),

@@ -1,4 +1,4 @@
-"""Train the members of a fused classifier on all or on some samples, and measure them on held-out ones."""
+"""Train the members of a fused classifier, and compute their held-out probabilities."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fuselearn.learners.table import has_missing
 
 
 class MemberTraining:
-    """Train members on all or on some samples: ensembles of this library on shared learners, others as clones.
+    """Train members on all or some samples: ensembles of this library on shared learners, others as clones.
 
     Parameters
     ----------
@@ -43,28 +43,29 @@ class MemberTraining:
         self.part: MemberTraining | None = None
 
     def draw_part(self, samples: Indices) -> None:
-        """Train SVMs on some of the samples, on a table of their own."""
+        """Restrict the training of SVMs to some samples, in a separate table."""
         X, target = take_rows(self.data.X, samples), self.data.target[samples]
         self.part = MemberTraining(self.data._replace(X=X, target=target), self.classes)
         self.part.samples = samples
 
     def _choose_part(self, member: Member) -> MemberTraining:
-        """Return what trains a member: that of all samples, or of some."""
+        """Return the training for a member: on all samples or, for SVMs, on some."""
         if self.part is None or not (isinstance(member.estimator, ensembles.SVMClassifier) and _shares_table(member)):
             return self
         return self.part
 
     def note(self, member: Member) -> str:
-        """Return what is done to fit a member."""
+        """Describe the preprocessing for a member."""
         imputes = getattr(member.estimator, "impute", False) and has_missing(self.data.X)
         return note_preparations(imputes, len(self._choose_part(member).samples), len(self.samples))
 
     def hold_out(
         self, member: Member, splits: Splits, *, out_of_bag: bool = False
     ) -> tuple[Scores, FittedMember | None]:
-        """Return a member's probabilities of held-out samples, NaN for samples that no split holds out.
+        """Return the held-out probabilities of a member, NaN for samples that are never held out.
 
-        Those of an ensemble on bags may be out of bag instead: then it is fitted to all samples, and returned, too.
+        For bagged ensembles they may be out-of-bag probabilities; then the ensemble fitted to all samples is returned,
+        too.
         """
         n_samples = len(self.class_indices)
         if not _shares_table(member):
@@ -81,16 +82,16 @@ class MemberTraining:
         model, problem = self._pose(member)
         if out_of_bag and model._leaves_out:
             fitted, trained = self._fit_bound(member, out_of_bag=True)
-            assert trained.out_of_bag is not None, "the problem asked for out-of-bag scores"
+            assert trained.out_of_bag is not None, "the problem requires out-of-bag scores"
             scores = trained.out_of_bag.mean()
-            if not np.isnan(scores).any():  # a few models may all have been trained on a sample
+            if not np.isnan(scores).any():  # with few models, a sample may be in all bags
                 return clip_probabilities(scores), fitted
         sums = hold_out(model._train, problem, splits, lambda: make_generator(model.random_state))
         parts = [clip_probabilities(model._to_probabilities(part)) for part in sums]
         return average_held_out(parts, splits, n_samples), None
 
     def fit(self, measured: Measured) -> FittedMember:
-        """Fit a member to all samples, if its measurement has not done it."""
+        """Fit a member to all samples, unless it was fitted for its out-of-bag probabilities."""
         if measured.fitted is not None:
             return measured.fitted
         if not _shares_table(measured.member):
@@ -98,7 +99,7 @@ class MemberTraining:
         return self._choose_part(measured.member)._fit_bound(measured.member)[0]
 
     def fit_again(self, measured: Measured, sample_weights: Weights) -> FittedMember:
-        """Fit a member with weights to the samples that have one."""
+        """Fit a member to the samples with a positive weight."""
         member = measured.member
         if _shares_table(member):
             part = self._choose_part(member)
@@ -107,11 +108,11 @@ class MemberTraining:
         else:
             member = weigh_samples(member, requested_weights(member.estimator), sample_weights)
             fitted = fit_member(member, self.data.X, self.data.target, np.flatnonzero(sample_weights))
-        # No name that a user gives a member has two underscores in a row.
+        # Names given by users must not contain two consecutive underscores.
         return fitted._replace(name=f"{member.name}__again", is_refit=True)
 
     def release(self) -> None:
-        """Release what only training needs."""
+        """Release data that are only needed for training."""
         self.learners.release()
         if self.part is not None:
             self.part.release()
@@ -129,7 +130,7 @@ class MemberTraining:
         return FittedMember(member.name, model, None), trained
 
     def _pose(self, member: Member) -> tuple[Any, Problem]:
-        """Return a clone of a member, and the problem that it is trained on, on a learner that others share."""
+        """Return a clone of a member and its training problem, with a learner that members may share."""
         model = clone(member.estimator)
         model._check_parameters()
         X = model._check_table(self.data.X, reset=True)
@@ -142,12 +143,12 @@ class MemberTraining:
         return model, Problem(learner, target, weights, make_generator(model.random_state), X)
 
     def output(self, model: Any, X: Any) -> Scores:
-        """Return a model's probabilities or, if it has none, its votes."""
+        """Return the probabilities of a model or, if it has none, its one-hot predictions."""
         return output_of_classifier(model, X, self.classes)
 
 
 def _shares_table(member: Member) -> bool:
-    """Return whether a member is trained on the bound table of others."""
+    """Return whether a member is trained on a shared table."""
     model = member.estimator
     return (
         isinstance(model, ClassifierBase)
@@ -159,12 +160,12 @@ def _shares_table(member: Member) -> bool:
 
 
 def output_of_classifier(model: Any, X: Any, classes: Classes) -> Scores:
-    """Return a model's probabilities or, if it has none, its votes."""
+    """Return the probabilities of a model or, if it has none, its one-hot predictions."""
     return classes.probabilities(model, X) if hasattr(model, "predict_proba") else classes.votes(model, X)
 
 
 class Measured(NamedTuple):
-    """The probabilities of held-out samples by a member, and the time that they took."""
+    """The held-out probabilities of a member, and the time to compute them."""
 
     member: Member
     scores: Scores
@@ -172,20 +173,20 @@ class Measured(NamedTuple):
     fitted: FittedMember | None
     """The member fitted to all samples, if its probabilities are out of bag."""
     note: str
-    """What was done to fit it."""
+    """Description of the preprocessing."""
 
 
 def hold_out_member(training: MemberTraining, member: Member, splits: Splits, out_of_bag: bool) -> Measured | Exception:
-    """Return a member's probabilities of held-out samples, or an error, since other members may do better.
+    """Return the held-out probabilities of a member, or the error, so that other members can still be used.
 
-    A member that fails where values are missing gets another try with medians.
+    If a member fails because values are missing, it is fitted again with imputation by medians.
     """
     started = time.perf_counter()
     try:
         scores, fitted = training.hold_out(member, splits, out_of_bag=out_of_bag)
         if not np.isfinite(scores[held_out_samples(splits, len(scores))[0]]).all():
             raise ValueError("its probabilities are not finite")
-    except Exception as error:  # whatever a foreign classifier raises
+    except Exception as error:  # any error of a user-defined classifier
         own = member.estimator
         if getattr(own, "impute", False) or isinstance(own, Pipeline) or not has_missing(training.data.X):
             return error
@@ -195,7 +196,7 @@ def hold_out_member(training: MemberTraining, member: Member, splits: Splits, ou
 
 
 def weigh_samples(member: Member, argument: str | None, sample_weights: Weights) -> Member:
-    """Return a member whose ``fit`` is passed weights by this name, if any, times those it is passed already."""
+    """Return a member whose ``fit`` gets these weights, multiplied by weights that it already gets."""
     passed = member.passed or {}
     if argument is None:
         return member
@@ -203,7 +204,7 @@ def weigh_samples(member: Member, argument: str | None, sample_weights: Weights)
 
 
 def add_imputation(member: Member) -> Member:
-    """Return a member that replaces missing numbers by medians, and adds features that say where they were."""
+    """Return a member that replaces missing numbers by medians, and adds missing-value indicators."""
     model = member.estimator
     if hasattr(model, "impute"):
         return member._replace(estimator=clone(model).set_params(impute=True))
@@ -213,7 +214,7 @@ def add_imputation(member: Member) -> Member:
 
 
 def note_of(measured: Measured | Exception) -> str:
-    """Return what was done to fit a member, or why it is left out."""
+    """Describe the preprocessing for a member, or the reason for its exclusion."""
     if isinstance(measured, Measured):
         return measured.note
-    return f"left out, since it cannot be fitted ({str(measured).rstrip('.')})"
+    return f"excluded, since it cannot be fitted ({str(measured).rstrip('.')})"

@@ -22,11 +22,11 @@ from fuselearn.learners.learner import Indices, Scores, Weights
 
 Columns = npt.NDArray[np.intp] | None
 Output = Callable[[Any, Any], Scores]
-"""``output(model, X)`` returns what a fitted model contributes, an array of shape (n_samples, ...)."""
+"""``output(model, X)`` returns the output of a fitted model, an array of shape (n_samples, ...)."""
 
 
 class Member(NamedTuple):
-    """An estimator, its name, the columns that it sees as the user chose them, and what else its ``fit`` is passed."""
+    """An estimator, its name, its columns as given by the user, and other arguments of its ``fit``."""
 
     name: str
     estimator: Any
@@ -35,7 +35,7 @@ class Member(NamedTuple):
 
 
 class FittedMember(NamedTuple):
-    """A fitted model, its name, the indices of the columns that it sees (None means all), and whether it is a refit."""
+    """A fitted model, its name, the indices of its columns (None means all), and whether it was fitted again."""
 
     name: str
     model: Any
@@ -44,7 +44,7 @@ class FittedMember(NamedTuple):
 
 
 def read_members(estimators: Any, reserved: set[str]) -> list[Member]:
-    """Check the list of members; leave out those that are to be dropped."""
+    """Validate the list of members; members replaced by "drop" are removed."""
     form = "a list of (name, estimator) or (name, estimator, columns)"
     if not isinstance(estimators, list | tuple) or not estimators:
         raise ValueError(f"estimators must be {form} with at least one entry, not {show(estimators)}.")
@@ -56,7 +56,7 @@ def read_members(estimators: Any, reserved: set[str]) -> list[Member]:
         if names.count(name) > 1:
             raise ValueError(f"estimators: the names of members must be unique, but {name!r} is repeated.")
         if "__" in name or name in reserved:
-            what = "contain two underscores in a row" if "__" in name else "be that of a parameter of the ensemble"
+            what = "contain two consecutive underscores" if "__" in name else "be that of a parameter of the ensemble"
             raise ValueError(f"estimators: the name of a member must not {what}, as in {name!r}.")
     kept = [Member(*one) for one in estimators if not is_dropped(one)]
     if not kept:
@@ -70,7 +70,7 @@ def is_dropped(entry: tuple[Any, ...]) -> bool:
 
 
 def read_samples(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check the shape and the names of a table; let a column of texts pass, which some pipelines take."""
+    """Validate the shape and the names of a table; a list of strings, which some pipelines expect, is accepted."""
     is_column = isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1
     if is_column and isinstance(next(iter(X), None), str):
         return np.asarray(X, dtype=object)
@@ -78,7 +78,7 @@ def read_samples(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def resolve_columns(member: Member, X: Any) -> Columns:
-    """Turn names, indices, a slice, a mask or a selecting function into the indices of a member's columns.
+    """Convert names, indices, a slice, a mask or a selecting function to the indices of a member's columns.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def resolve_columns(member: Member, X: Any) -> Columns:
     if chosen is None:
         return None
     if len(X.shape) == 1:
-        raise ValueError(f"estimators: {member.name!r} selects columns, but X is a single column of texts.")
+        raise ValueError(f"estimators: {member.name!r} selects columns, but X is a list of strings.")
     if not isinstance(chosen, slice):
         chosen = np.atleast_1d(np.asarray(chosen))
     try:
@@ -113,7 +113,7 @@ def resolve_columns(member: Member, X: Any) -> Columns:
 
 
 def take_columns(X: Any, columns: Columns) -> Any:
-    """Return the columns of a table that a member sees."""
+    """Return the columns of a member."""
     return X if columns is None else take_rows(X, columns, axis=1)
 
 
@@ -130,7 +130,7 @@ def fit_member(member: Member, X: Any, y: npt.NDArray[Any], samples: Indices | N
 def predict_outside(
     member: Member, X: Any, y: npt.NDArray[Any], output: Output, inside: Indices, outside: Indices
 ) -> Scores:
-    """Fit a clone of a member to the samples inside of a fold, and return its output for those outside."""
+    """Fit a clone of a member to the training samples of a split, and return its output for the test samples."""
     return member_output(fit_member(member, X, y, inside), take_rows(X, outside), output)
 
 
@@ -155,9 +155,9 @@ def make_router(ensemble: Any, members: list[tuple[str, Any]]) -> MetadataRouter
 def route_metadata(
     ensemble: Any, members: list[Member], weights: Weights | None, groups: Any, params: dict[str, Any]
 ) -> list[Member]:
-    """Return the members with what their ``fit`` is to be passed.
+    """Return the members with the arguments of their ``fit``.
 
-    Without routing, and for members that the user has not listed, these are sample weights, if the member takes them.
+    Without metadata routing, and for default members, these are sample weights, if the member supports them.
     """
     routed: Any = {}
     if get_config()["enable_metadata_routing"]:
@@ -183,10 +183,10 @@ def _is_per_sample(value: Any, n_samples: int) -> bool:
 
 
 def weight_argument(estimator: Any) -> str | None:
-    """Return the name under which ``fit`` takes sample weights, or None.
+    """Return the name of the argument of ``fit`` for sample weights, or None.
 
-    A pipeline takes them for its last step, a search for the estimator that it tunes. Where scikit-learn's metadata
-    routing is switched on, these two take what their parts have requested.
+    A pipeline passes them to its last step, a search to its estimator. With scikit-learn's metadata routing, both pass
+    what their parts request.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def weight_argument(estimator: Any) -> str | None:
 
 
 def requested_weights(estimator: Any) -> str | None:
-    """Return the name under which ``fit`` takes sample weights, or None; with routing, if it requests them."""
+    """Return the name of the argument of ``fit`` for sample weights, or None; with routing, only if requested."""
     if get_config()["enable_metadata_routing"]:
         requests = hasattr(estimator, "get_metadata_routing")
         if not (requests and estimator.get_metadata_routing().consumes("fit", ["sample_weight"])):

@@ -29,7 +29,7 @@ from fuselearn.learners import TreeModel, are_counts
 from fuselearn.learners.learner import Scores, Weights
 
 DECODINGS = ("l1", "hamming", "loss")
-# Distances are sums in an order that depends on the processor; what differs by less than this fraction is equal.
+# Relative tolerance for ties, since the order of summation depends on the processor.
 ROUNDING = 1e-12
 
 
@@ -42,7 +42,7 @@ def train_output_codes(problem: Problem, code: str | npt.ArrayLike = "auto", n_b
         book = read_code(code, n_classes)
         if n_bits not in (None, book.shape[1]):
             raise ValueError(f"n_bits is {n_bits}, but the given code has {book.shape[1]} bits; omit n_bits.")
-    problem.learner.n_threads = 1  # bits are learned side by side instead
+    problem.learner.n_threads = 1  # bits are learned in parallel instead
     seeds = problem.rng.integers(2**62, size=(book.shape[1],)).tolist()
     ones, zeros = read_bits(book)
     models = Parallel(n_jobs=problem.n_jobs, prefer=problem.learner.prefer)(
@@ -52,14 +52,14 @@ def train_output_codes(problem: Problem, code: str | npt.ArrayLike = "auto", n_b
     trace = {
         "code_book_": book,
         "min_distance_": min_distance(book),
-        # The rule of succession: so sure may one be after as many samples of one kind as there are.
+        # The rule of succession: the least probability after n samples of one kind.
         "_least_probability_": 1.0 / (_count_samples(problem.weights, problem.n_draws) + 2),
     }
     return Trained(WeightedSum(models, np.ones(len(models)), 2), trace)
 
 
 def _pose_bit(problem: Problem, is_one: npt.NDArray[np.int8], takes_part: npt.NDArray[np.int8]) -> Problem:
-    """Ask for one bit of the samples' codewords; samples of classes that take no part in it have the weight 0."""
+    """Return the problem of learning one bit; samples of classes that the bit ignores have the weight 0."""
     target = problem.target.regroup(is_one)
     weights = problem.initial_weights * takes_part[problem.target.values]
     if takes_part.all() or not weights.any():  # without a sample, the bit is 0
@@ -72,7 +72,7 @@ def _train_bit(problem: Problem, seed: int) -> Any:
 
 
 def _count_samples(weights: Weights | None, n_samples: int) -> float:
-    """Count the samples, each as often as its weight says if that is a whole number."""
+    """Return the number of samples; integer weights are treated as copies."""
     if weights is None:
         return n_samples
     return float(weights.sum() if are_counts(weights) else np.count_nonzero(weights))
@@ -160,7 +160,7 @@ sklearn.multiclass.OneVsOneClassifier : Random codes, one-vs-rest and one-vs-one
     code_book_: npt.NDArray[np.int8]
     min_distance_: int
     _least_probability_: float
-    _shares_table = False  # the models' sum means nothing, only their bits side by side
+    _shares_table = False  # the sum of the models is meaningless; their outputs are separate bits
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ sklearn.multiclass.OneVsOneClassifier : Random codes, one-vs-rest and one-vs-one
             check_whole_number("n_bits", self.n_bits, 1)
 
     def _pose(self, problem: Problem) -> Problem:
-        return problem  # bits are no members to report
+        return problem  # no progress report, as bits are not members
 
     def _train(self, problem: Problem) -> Trained:
         return train_output_codes(problem, self.code, self.n_bits)
@@ -270,7 +270,7 @@ def codeword_distances(
         bits = np.clip(bits, least_probability, 1.0 - least_probability)
         if_one, if_zero = -np.log(bits), -np.log1p(-bits)
     else:
-        # A bit of exactly one half is half wrong for every class.
+        # A bit with probability 0.5 counts as half wrong for every class.
         ones = np.where(bits == 0.5, 0.5, bits > 0.5) if decoding == "hamming" else bits
         if_one, if_zero = 1.0 - ones, ones
     ones, zeros = (bits.astype(np.float64) for bits in read_bits(code))
@@ -284,13 +284,13 @@ def class_probabilities(distances: Scores, n_bits: int, decoding: str = "l1") ->
 
         P(c) proportional to prod_b p_b^W_cb (1 - p_b)^(1 - W_cb).
 
-    Otherwise each bit is taken to be wrong with the same probability e, so that d wrong bits have ::
+    Otherwise all bits are assumed to be wrong with the same probability e, so for d wrong bits ::
 
         P(c) proportional to (e / (1 - e))^d_c.
 
     The error e is estimated from the sample: its nearest codeword differs in d_min bits, so e = (d_min + 1/2) / (n_bits
-    + 1). So samples far from every codeword get nearly uniform probabilities, even if the classifiers of the bits are
-    overconfident. For a single bit, P(c) = 1 - d_c.
+    + 1). Samples far from every codeword therefore have nearly uniform probabilities, even if the classifiers of the
+    bits are overconfident. For a single bit, P(c) = 1 - d_c.
 
     Parameters
     ----------

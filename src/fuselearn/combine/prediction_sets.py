@@ -1,15 +1,15 @@
-"""Prediction sets: the classes of a sample that cannot be excluded, calibrated on held-out probabilities.
+"""Prediction sets: sets of classes that contain the correct class with a given probability.
 
-A set holds the classes whose probability is at least a threshold t. The threshold is the largest one with which the
-sets of held-out samples hold the correct class often enough: split conformal prediction with the score 1 - p, which
+A set contains the classes whose probability is at least a threshold. The threshold is the largest one with which the
+sets of held-out samples contain the correct class often enough: split conformal prediction with the score 1 - p, which
 has the smallest sets on average (least ambiguous classification).
 
-If a fraction e of the labels is drawn at random from K classes, a set holds the given label of a sample either because
-it holds the correct class, or accidentally::
+If a fraction e of the labels is replaced by random ones of K classes, a set contains the given label of a sample either
+because it contains the correct class, or by chance::
 
     P(given label in set) = (1 - e) P(correct class in set) + e E[size of the set] / K
 
-This is solved for the probability that matters. It needs no model of the correct classes, only e.
+This equation is solved for the coverage of the correct class. It only needs e, not a model of the correct classes.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Calibration(NamedTuple):
-    """What thresholds are calibrated on.
+    """The data for calibrating thresholds.
 
     Attributes
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        Of held-out samples; NaN for samples that were never held out, which are ignored.
+        Held-out probabilities; NaN for samples that were never held out, which are ignored.
     given : int array of shape (n_samples,)
-        Class indices of their labels.
+        Class indices of the given labels.
     weights : array of shape (n_samples,) or None
         Sample weights.
     """
@@ -54,7 +54,7 @@ class Calibration(NamedTuple):
     weights: Weights | None = None
 
     def usable(self) -> Calibration:
-        """Return the samples that were held out and have a weight, with weights of mean 1."""
+        """Return the held-out samples with a positive weight; weights are scaled to a mean of 1."""
         weights = np.ones(len(self.given)) if self.weights is None else self.weights
         used = np.isfinite(self.probabilities).all(axis=1) & (weights > 0)
         weights = weights[used] / weights[used].mean()
@@ -69,7 +69,7 @@ def find_thresholds(
     allow_empty: bool = False,
     noise_rate: float = 0.0,
 ) -> Scores:
-    """Return the probability from which on each class is in the set of a sample.
+    """Return the minimum probability of each class to be in the set of a sample.
 
     Parameters
     ----------
@@ -84,7 +84,8 @@ def find_thresholds(
 
     Examples
     --------
-    The given class has the probabilities 0.05, 0.10, ... 0.95, and the 18 largest of these 19 are 0.9 of 19 + 1:
+    The given class has the probabilities 0.05, 0.10, ... 0.95; the 18 largest of these 19 are the fraction 0.9 of 19 +
+    1:
 
     >>> p = np.arange(0.05, 0.96, 0.05)
     >>> calibration = Calibration(np.column_stack([p, 1 - p]), np.zeros(19, dtype=int))
@@ -96,7 +97,7 @@ def find_thresholds(
     check_flag("per_class", per_class)
     check_flag("allow_empty", allow_empty)
     probabilities, given, weights = calibration.usable()
-    assert weights is not None, "usable() fills in weights of 1"
+    assert weights is not None, "usable() sets weights of 1"
     n_classes = probabilities.shape[1]
     parts = _count_correct(given, n_classes, noise_rate) * weights[:, None]
     scores = probabilities if allow_empty else _admit(probabilities)
@@ -108,7 +109,7 @@ def find_thresholds(
 def select_classes(
     probabilities: Scores, thresholds: Scores, *, allow_empty: bool = False, predicted: ClassIndices | None = None
 ) -> Flags:
-    """Return which classes are in the set of each sample.
+    """Return the set of each sample as an indicator matrix of classes.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def select_classes(
     thresholds : array of shape (n_classes,)
     allow_empty : bool, default=False
     predicted : int array of shape (n_samples,), optional
-        Indices of the classes that are in the sets unless these may be empty; by default the most likely ones.
+        Indices of the classes to include unless ``allow_empty``; by default the most likely ones.
 
     Examples
     --------
@@ -130,15 +131,15 @@ def select_classes(
 
 
 def _count_correct(given: ClassIndices, n_classes: int, noise_rate: float) -> Scores:
-    """Return by how much each class of a sample counts as the correct one: a row of the inverse noise matrix.
+    """Return unbiased estimates of the correct classes: the rows of the inverse noise matrix for the given classes.
 
-    Rows sum to one. Without noise they are the given classes.
+    Rows sum to one. Without noise they are the one-hot encoded given classes.
     """
     most = (n_classes - 1) / n_classes
     if not check_number("noise_rate", noise_rate, 0) < most:
         raise ValueError(
-            f"noise_rate must be less than {most:.3g}, the fraction of wrong labels among labels that are drawn at "
-            f"random from {n_classes} classes; not {show(noise_rate)}."
+            f"noise_rate must be less than {most:.3g}, the fraction of wrong labels if all labels were random, not "
+            f"{show(noise_rate)}."
         )
     random = noise_rate * n_classes / (n_classes - 1)
     counts: Scores = (np.eye(n_classes)[given] - random / n_classes) / (1 - random)
@@ -146,60 +147,63 @@ def _count_correct(given: ClassIndices, n_classes: int, noise_rate: float) -> Sc
 
 
 def _admit(probabilities: Scores, predicted: ClassIndices | None = None) -> Scores:
-    """Return scores for which the predicted, or the most likely class is in every set."""
+    """Return scores with which the predicted, or the most likely, class is in every set."""
     scores = probabilities.copy()
     scores[np.arange(len(scores)), probabilities.argmax(axis=1) if predicted is None else predicted] = 1.0
     return scores
 
 
 def _threshold(scores: Scores, parts: Scores, coverage: float) -> float:
-    """Return the largest score such that scores from there on sum up to the coverage of one sample more; or 0."""
+    """Return the largest score with the required coverage of the samples plus one; 0 if there is none."""
     order = np.argsort(-scores, kind="stable")
-    ends = np.flatnonzero(np.diff(scores[order], append=-np.inf))  # equal scores are in together
+    ends = np.flatnonzero(np.diff(scores[order], append=-np.inf))  # equal scores are included together
     enough = np.cumsum(parts[order])[ends] >= coverage * (parts.sum() + 1) - 1e-9
     return float(scores[order][ends[enough.argmax()]]) if enough.any() else 0.0
 
 
 class PredictionSetClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Any classifier with probabilities, which also predicts the set of classes that cannot be excluded.
+    """Add prediction sets to any classifier with probabilities.
 
-    The probabilities of the training samples, by models that were not trained on them, are kept. ``predict_set``
-    returns, for the coverage that it is passed, the classes whose probability is at least a threshold, calibrated on
-    these: of 100 new samples, the sets of 90 hold the correct class if ``coverage=0.9``. `predict` and
-    `predict_proba` are those of the estimator, fitted to all samples.
+    ``predict_set`` returns the classes whose probability is at least a threshold. The threshold is calibrated on
+    held-out probabilities of the training samples: with ``coverage=0.9``, about 90 of 100 sets contain the correct
+    class. ``predict`` and ``predict_proba`` are those of the estimator, fitted to all samples.
 
-    :class:`~fuselearn.FusedClassifier` has ``predict_set`` itself, and needs no wrapper.
+    :class:`~fuselearn.FusedClassifier` has the method ``predict_set`` and needs no wrapper.
 
     .. versionadded:: 0.3
 
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``. If it is fitted already, wrap it in scikit-learn's ``FrozenEstimator``, and pass samples
-        to ``fit`` that it was not trained on.
+        Any classifier with ``predict_proba``. To use a fitted classifier, wrap it in scikit-learn's
+        ``FrozenEstimator``, and fit on samples that it was not trained on.
     cv : int, splitter or iterable of splits, default=None
         How samples are held out. None means five folds. Samples that are never held out are not used for calibration.
     n_jobs : int or None, default=None
-        Folds fitted at the same time, in processes.
+        Number of folds fitted in parallel, in processes.
 
     Attributes
     ----------
     estimator_ : classifier
-        Fitted to all samples.
+        The estimator fitted to all samples.
     classes_ : array of shape (n_classes,)
     held_out_proba_ : array of shape (n_samples, n_classes)
-        Probabilities of the training samples; NaN for samples that ``cv`` never holds out.
+        Held-out probabilities of the training samples; NaN for samples that ``cv`` never holds out.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
-        If fitted on a DataFrame whose column names are text.
+        If fitted on a DataFrame whose column names are strings.
+
+    See Also
+    --------
+    fuselearn.FusedClassifier : Prediction sets that are corrected for estimated label noise.
 
     Notes
     -----
-    With a frozen estimator this is split conformal prediction: whatever the estimator, the coverage is on average at
-    least the one asked for, if new samples are drawn like those that were passed to ``fit``. With folds, probabilities
-    of the training samples come from models that were trained on a part of them, so that the coverage is only
-    approximate, and usually a little larger. The smallest sets on average are not the ones with the same coverage for
-    all samples: sets of samples that are hard to classify hold the correct class less often than those of others.
+    With a frozen estimator, this is split conformal prediction: for any estimator, the expected coverage is at least
+    ``coverage``, if new samples have the same distribution as those passed to ``fit``. With folds, held-out
+    probabilities come from models trained on parts of the samples, so the coverage is approximate, and usually slightly
+    larger. The coverage is an average over samples: for samples that are hard to classify, sets contain the correct
+    class less often than for others.
 
     References
     ----------
@@ -231,7 +235,7 @@ class PredictionSetClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: it takes what the estimator takes, with one class per sample."""
+        """Return scikit-learn's tags: those of the estimator, without multi-label targets."""
         tags = super().__sklearn_tags__()
         if isinstance(self.estimator, BaseEstimator):
             tags.input_tags = get_tags(self.estimator).input_tags
@@ -244,10 +248,10 @@ class PredictionSetClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Any table that the estimator takes, or a list of texts.
+            Any table that the estimator supports, or a list of strings.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-            Sample weights of the calibration, and of an estimator that takes them.
+            Sample weights, for the calibration and for an estimator that supports them.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, which are held out together.
 
@@ -265,7 +269,7 @@ class PredictionSetClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         require_method([member], ("predict_proba",), "predict_set")
         classes, target = read_classes_of([member], X, y, prefit=isinstance(estimator, FrozenEstimator))
         if classes.n_labels is not None or target is None:
-            raise ValueError("PredictionSetClassifier takes one class per sample, not several labels.")
+            raise ValueError("PredictionSetClassifier does not support multi-label y.")
         self.classes_ = classes.values
         given = classes.encode(target)
         splits = list_splits(self.cv, X.shape[0], given, groups)
@@ -315,23 +319,22 @@ class PredictionSetClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         allow_empty: bool = False,
         noise_rate: float = 0.0,
     ) -> Flags:
-        """Predict the classes of each sample that cannot be excluded.
+        """Predict a set of classes for each sample that contains the correct class with the given probability.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         coverage : float, default=0.9
-            Fraction of the samples whose set is to hold the correct class.
+            Required fraction of sets that contain the correct class.
         per_class : bool, default=False
-            Whether the samples of each class are to have this coverage, rather than all samples on average. Each class
-            then has its own threshold. With ``coverage=0.9``, a class that fewer than nine samples have is in
-            every set.
+            Whether each class has this coverage, with its own threshold, rather than all samples on average. With
+            ``coverage=0.9``, a class with fewer than nine samples is in every set.
         allow_empty : bool, default=False
-            Whether a set may be empty, or lack the most likely class. By default it never does, and the
-            coverage is the accuracy if that is larger. With True it is the one asked for.
+            Whether a set may be empty or lack the most likely class. By default it always contains the most likely
+            class, so the coverage is at least the accuracy.
         noise_rate : float, default=0.0
-            Fraction of wrong labels among those passed to ``fit``, spread evenly over the samples and the classes. The
-            coverage is then that of the correct classes.
+            Fraction of wrong labels among those passed to ``fit``, spread evenly over samples and classes. The coverage
+            then refers to the correct classes.
 
         Returns
         -------

@@ -46,7 +46,7 @@ def combine_scores(
     With s_k(i) the score that member k gives to class i of a sample, the combined score of class i is::
 
         "mean"      sum_k w_k s_k(i) / sum_k w_k
-        "median"    the median of s_1(i), ..., s_K(i), each s_k(i) as often as w_k says
+        "median"    the weighted median of s_1(i), ..., s_K(i)
         "product"   prod_k s_k(i)^(w_k K / sum w), divided by the sum over the classes
         "min"       min_k s_k(i)
         "max"       max_k s_k(i)
@@ -117,7 +117,7 @@ def combine_scores(
 
 
 def as_probabilities(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Divide combined scores by their sum over the classes; where all are zero, the classes are equally probable.
+    """Divide combined scores by their sum over the classes; if all are zero, return equal probabilities.
 
     Examples
     --------
@@ -131,13 +131,13 @@ def as_probabilities(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
 
 
 def refuse_weights(rule: str) -> None:
-    """Refuse weights for a rule that has no use for them."""
+    """Raise an error for weights with a rule that does not support them."""
     if rule in UNWEIGHTED_RULES:
         raise ValueError(f"rule={show(rule)} does not support weights: use weights=None.")
 
 
 def votes_needed(rule: str, k: Any, n_members: int, weights: Weights | None) -> float:
-    """Return the number, or the sum of weights, of votes that decide for the positive class."""
+    """Return the number of votes, or the sum of their weights, required for the positive class."""
     if rule == "and":
         return n_members
     if rule == "or":
@@ -205,7 +205,7 @@ def weighted_median(values: Scores, weights: Weights) -> npt.NDArray[np.float64]
     ----------
     values : float array of shape (n_members, n_cells)
     weights : array of shape (n_members,)
-        Not negative, and not all zero. Members of weight zero do not count.
+        Non-negative, and not all zero. Members with weight zero are ignored.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def _refuse_missing(is_missing: Any) -> None:
 
 
 def _settle_ties(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Make scores equal to the largest of their sample that differ from it by rounding only."""
+    """Set scores that differ from the largest of their sample only by rounding to the largest."""
     largest = combined.max(axis=1, keepdims=True)
     return np.where(combined >= largest - ROUNDING * np.abs(largest), largest, combined)
 
@@ -303,16 +303,16 @@ def _majority(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64
 
 
 def _agree(scores: Scores, weights: Weights | None, needed: float, positive: int) -> npt.NDArray[np.float64]:
-    """Decide for the positive class where enough members vote for it."""
+    """Return 1 for the positive class if enough members vote for it, else 1 for the other class."""
     weights = _equal_if_none(weights, scores)
     decided = weights @ (_votes(scores) == positive) >= needed - ROUNDING * weights.sum()
     return np.eye(2)[np.where(decided, positive, 1 - positive)]
 
 
 def _votes(scores: Scores) -> npt.NDArray[np.intp]:
-    """Return the class that each member chooses for each sample, the first of equal ones."""
+    """Return the class that each member predicts for each sample; ties go to the first class."""
     votes = scores.argmax(axis=2)
-    # argmax takes NaN for the largest of all, so it is enough to look at what was chosen.
+    # argmax returns the index of a NaN if there is one, so it suffices to check the chosen scores.
     _refuse_missing(np.isnan(np.take_along_axis(scores, votes[:, :, None], axis=2)).any())
     return votes
 

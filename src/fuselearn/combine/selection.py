@@ -31,22 +31,22 @@ class Selection(NamedTuple):
 def select_greedily(
     candidates: Candidates, n_rounds: int, n_initial: int = 1, library: npt.NDArray[np.intp] | None = None
 ) -> Selection:
-    """Start with the best members, and add in each round the one with which the mean of all chosen scores best.
+    """Start with the best members, and add in each round the member that maximizes the score of the mean.
 
     Parameters
     ----------
     candidates : Candidates
     n_rounds : int
-        Members chosen in the end; one can be chosen several times.
+        Final number of members; a member can be chosen several times.
     n_initial : int, default=1
-        How many of them are simply the best alone.
+        Number of best single members at the start.
     library : array of int, optional
         The members to choose from; None means all.
 
     Returns
     -------
     Selection
-        The counts are those of the round with the best score, the first of equal ones.
+        The counts of the round with the best score; ties go to the first round.
     """
     library = np.arange(len(candidates.values)) if library is None else library
     alone = candidates.scores(np.zeros(candidates.values.shape[1:]), 0, library)
@@ -178,7 +178,7 @@ class EnsembleSelection(MemberEnsemble):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: those of a classifier or of a regressor, as the members are."""
+        """Return scikit-learn's tags: those of a classifier or a regressor, depending on the members."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         if self._combines_classifiers():

@@ -243,13 +243,13 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
             check_choice("loss", self.loss, ("squared_error", "absolute_error"))
 
     def _make_loss(self, held_out: HeldOut) -> SquaredLoss:
-        """Return the loss in units of the standard deviation of each output, or a given one in its own units."""
+        """Return the loss: in units of the standard deviation of each output, or a user-defined loss unscaled."""
         if callable(self.loss):
             return GivenLoss(*_as_cells(held_out.outputs, held_out.target, held_out.sample_weights), self.loss)
         truth, weights = held_out.target, held_out.sample_weights
         mean = np.average(truth, axis=0, weights=weights)
         largest = np.abs(truth - mean).max(axis=0)
-        largest = np.where(largest > 0, largest, 1.0)  # a divisor, so that no square is lost or overflows
+        largest = np.where(largest > 0, largest, 1.0)  # a divisor, against underflow and overflow of squares
         deviation = largest * np.sqrt(np.average(((truth - mean) / largest) ** 2, axis=0, weights=weights))
         unit = np.where(deviation > 0, deviation, 1.0)
         cells = _as_cells(held_out.outputs / unit, truth / unit, weights)
@@ -387,7 +387,7 @@ def cross_validate_shrinkage(
     Returns
     -------
     dict
-        From candidate, the largest first, to mean loss. Infinity stands for equal weights.
+        Mean loss of each candidate, the largest candidate first. Infinity means equal weights.
     """
     totals = dict.fromkeys(reversed(SHRINKAGES), 0.0)
     for fold in np.unique(folds):
@@ -398,7 +398,7 @@ def cross_validate_shrinkage(
 
 
 def best_shrinkage(losses: dict[float, float]) -> float:
-    """Choose the candidate with the smallest loss, the largest of equal ones."""
+    """Choose the candidate with the smallest loss; ties go to the largest candidate."""
     least = min(losses.values())
     return max(candidate for candidate, value in losses.items() if value <= least + 1e-12 * abs(least))
 

@@ -1,7 +1,7 @@
-"""The best weights for a sum of members: problems with a few unknowns.
+"""Optimal weights for a sum of members.
 
-Squared error is a least-squares problem, of which non-negative least squares (Lawson and Hanson, 1974) solves the
-constrained forms. Log loss is minimized by Newton's method, whose every step is such a problem again. Any other loss is
+For squared error, this is a least-squares problem, solved by non-negative least squares (Lawson and Hanson, 1974) under
+constraints. Log loss is minimized by Newton's method, where each step is a problem of the same form. Any other loss is
 minimized by SciPy's sequential least squares (SLSQP).
 """
 
@@ -64,7 +64,7 @@ def log_loss_weights(probabilities: Array, fractions: Array, constraint: str | N
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_members)
-        Probabilities of the correct classes by each member; less than 1e-15 counts as that.
+        Probabilities of the correct classes by each member, clipped at 1e-15.
     fractions : array of shape (n_samples,)
         Weights of the samples, of sum 1.
     constraint : {None, "non-negative", "simplex"}
@@ -119,7 +119,7 @@ def log_loss_weights(probabilities: Array, fractions: Array, constraint: str | N
 def any_loss_weights(
     loss: Callable[[Array], float], n_members: int, constraint: str | None, shrinkage: float = 0.0
 ) -> Array:
-    """Minimize loss(w) / loss(1/K) + shrinkage sum_k (w_k - 1/K)^2 from equal weights on.
+    """Minimize loss(w) / loss(1/K) + shrinkage sum_k (w_k - 1/K)^2, starting from equal weights.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def any_loss_weights(
 
 
 def _append_shrinkage(outputs: Array, target: Array, shrinkage: float) -> tuple[Array, Array]:
-    """Reduce a least-squares problem to K + 1 samples, and let K more pull the weights to 1/K."""
+    """Reduce a least-squares problem to K + 1 samples, and append K samples that shrink the weights toward 1/K."""
     n_members = outputs.shape[1]
     corner: Array = np.linalg.qr(np.column_stack([outputs, target]), mode="r")  # type: ignore[assignment]
     if shrinkage == 0:
@@ -169,7 +169,7 @@ def _append_shrinkage(outputs: Array, target: Array, shrinkage: float) -> tuple[
 
 
 def _free(outputs: Array, target: Array) -> Array:
-    """Solve without a constraint; of equally good weights take those closest to 1/K."""
+    """Solve without a constraint; of several solutions, return the one closest to 1/K."""
     equal = np.full(outputs.shape[1], 1 / outputs.shape[1])
     return equal + np.linalg.lstsq(outputs, target - outputs @ equal)[0]
 

@@ -200,11 +200,12 @@ def read_mulan_labels(path: Path) -> list[str]:
 
 def _number_lines(file: BinaryIO, encoding: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither empty nor comments, with their numbers."""
-    for number, line in enumerate(io.TextIOWrapper(file, encoding), start=1):
-        text = line.lstrip("\ufeff").strip()
-        text = _cut_comment(text) if "%" in text else text
-        if text:
-            yield number, text
+    with io.TextIOWrapper(file, encoding) as lines:
+        for number, line in enumerate(lines, start=1):
+            text = line.lstrip("\ufeff").strip()
+            text = _cut_comment(text) if "%" in text else text
+            if text:
+                yield number, text
 
 
 def _cut_comment(text: str) -> str:

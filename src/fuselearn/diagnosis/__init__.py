@@ -1,4 +1,4 @@
-"""Bias and variance of models, SHAP values, figures of trees, audits of labels, a classifier without doubtful ones."""
+"""Diagnosis: bias and variance, SHAP values, figures of trees, label audits, and training without doubtful labels."""
 
 from fuselearn.diagnosis.bias_variance import (
     BiasVariance,

@@ -30,13 +30,17 @@ def _has(method: str) -> Any:
 
 
 class CleanedClassifier(ClassifierMixin, BaseEstimator):
-    """Any classifier, fitted to the samples with labels that an audit trusts.
+    """Fit any classifier to the samples whose labels an audit trusts.
 
     The labels are audited as in :func:`~fuselearn.diagnosis.audit_labels`: models that were not trained on a sample
     estimate the probability of its label, and the n least likely labels are suspects, with n the estimated number of
     wrong labels. The classifier is then fitted without clear suspects, or with small weights for all suspects. This
     helps most for classifiers that memorize wrong labels, such as boosting. If all labels are correct, accuracy
     decreases slightly, since some suspects are only hard to classify.
+
+    When to use: to train a classifier of your choice on noisy labels. When not to use: with
+    :class:`~fuselearn.FusedClassifier` as the classifier, which corrects for wrong labels itself and trains fewer
+    models.
 
     .. versionadded:: 0.2
 
@@ -61,7 +65,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : classifier
-        Fitted to the cleaned samples.
+        The estimator fitted to the cleaned samples.
     classes_ : array of shape (n_classes,)
     is_suspect_ : bool array of shape (n_samples,)
         Samples with suspect labels.
@@ -122,7 +126,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: those that the estimator and the auditor share."""
+        """Return scikit-learn's tags: inputs that both the estimator and the auditor support."""
         tags = super().__sklearn_tags__()
         inner = [get_tags(one) for one in (self._base_estimator(), self.auditor) if isinstance(one, BaseEstimator)]
         tags.input_tags.allow_nan = all(one.input_tags.allow_nan for one in inner)
@@ -236,7 +240,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         return base
 
     def _audit(self, X: Any, given: npt.NDArray[np.int32], rng: np.random.Generator) -> Weights:
-        """Judge the given labels, and return the weight of each sample."""
+        """Audit the given labels, and return the weight of each sample."""
         folding = Folding(self.cv, 1, None, self.n_jobs).checked()
         held_out = hold_out_classes(X, self.classes_, given, self.auditor, folding, rng)
         warn_of_unjudged(held_out.is_judged, self.classes_[given])

@@ -1,9 +1,8 @@
-"""SHAP values of ensembles of trees, which say what each feature adds to a prediction.
+"""SHAP values of ensembles of trees: the contribution of each feature to a prediction.
 
-The package shap computes them, from trees in its own form. It compares numbers only, so it cannot send a category left
-or right by its subset. But it follows one sample at a time, and takes only the *side* that the sample goes to from the
-comparison. So where trees have category splits, the sides of a sample are computed here, and each threshold becomes
-infinite on that side.
+They are computed by the package shap from trees in its own format. shap only compares numbers and does not support
+subsets of categories. For trees with category splits, samples are therefore explained one at a time: the side of the
+sample at each split is computed here, and an infinite threshold sends it to that side.
 """
 
 from __future__ import annotations
@@ -34,38 +33,38 @@ if TYPE_CHECKING:
 
 
 def explain(model: Any, X: Any) -> Explanation:
-    """Compute SHAP values: what each feature adds to the prediction of each sample, by an ensemble of trees.
+    """Compute SHAP values of an ensemble of trees: the contribution of each feature to the prediction of each sample.
 
     The values of a sample and its base value sum to the output of the model. The base value is the mean output over the
-    samples that the trees were trained on. A value is the Shapley value of a game: features join in random order, and
-    each is credited with the change of the expected output, given the features that have joined. The expectation over
-    the others follows both sides of a split, in proportion to the training samples. No sample of it is drawn: the
-    values are exact.
+    training samples of the trees. SHAP values are Shapley values of a game in which features join in random order: each
+    feature is credited with the change of the expected output, given the features that have joined. The expectation
+    over the other features follows both sides of a split, in proportion to the training samples. Values are exact, not
+    sampled.
 
     .. versionadded:: 0.3
 
     Parameters
     ----------
     model : estimator or Pipeline
-        A fitted ensemble of trees, or a tree: KFHE, boosting, bagging, forests, CART; binary relevance over trees, PCT
-        forests, gradient boosting and AdaBoost.MH of several labels. For a pipeline, the features are those that its
-        last step gets.
+        A fitted tree or ensemble of trees: KFHE, boosting, bagging, forests, CART; for multi-label data, binary
+        relevance over trees, PCT forests, gradient boosting and AdaBoost.MH. For a pipeline, the features are the
+        inputs of its last step.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         The samples to explain.
 
     Returns
     -------
     shap.Explanation
-        What the plots of shap take. The values have the shape (n_samples, n_features, n_outputs) for classes or labels,
-        such as ``explanation[..., 1]`` for the second one, and (n_samples, n_features) for a regressor. The output is
-        the probability of each class or label, or the predicted value. Two kinds of models turn a sum of trees into
-        probabilities by a function; here, the sum is explained: for ``LogitBoostClassifier`` the scores of the classes
-        before the softmax, for ``GradientBoostingMultilabelClassifier`` and ``AdaBoostMHClassifier`` the log-odds.
+        The input of shap's plots. The values have the shape (n_samples, n_features, n_outputs) for classes or labels;
+        ``explanation[..., 1]`` explains the second one. For a regressor the shape is (n_samples, n_features). The
+        explained output is the probability of each class or label, or the predicted value; for ``LogitBoostClassifier``
+        it is the class score before the softmax, for ``GradientBoostingMultilabelClassifier`` and
+        ``AdaBoostMHClassifier`` the log-odds.
 
     Notes
     -----
-    It takes the time of a prediction times the squared depth of the trees. The package shap is needed:
-    ``pip install "fuselearn[explain]"``.
+    The time is proportional to the time of a prediction times the squared depth of the trees. The package shap is
+    required: ``pip install "fuselearn[explain]"``.
 
     References
     ----------
@@ -126,7 +125,7 @@ def explain(model: Any, X: Any) -> Explanation:
 
 
 def _is_sum_of_trees(model: Any) -> bool:
-    """Return whether the output of an estimator is a sum of trees, or a function of such sums that is one by one."""
+    """Return whether the output of an estimator is a sum of trees, or an elementwise function of such a sum."""
     if not isinstance(getattr(model, "_fused_", None), WeightedSum):
         return False
     has_own = isinstance(model, ClassifierBase) and type(model).predict_proba is not ClassifierBase.predict_proba
@@ -134,7 +133,7 @@ def _is_sum_of_trees(model: Any) -> bool:
 
 
 def _is_of_trees(model: Model) -> bool:
-    from fuselearn.multilabel.methods.binary_relevance import JoinedLabels  # takes long to import
+    from fuselearn.multilabel.methods.binary_relevance import JoinedLabels  # slow import
     from fuselearn.multilabel.methods.label_trees import LabelForest
 
     parts = model.models if isinstance(model, JoinedLabels) else [model]
@@ -142,7 +141,7 @@ def _is_of_trees(model: Model) -> bool:
 
 
 def _refusal(model: Any) -> str:
-    """Return why an estimator cannot be explained, and which of its members can."""
+    """Return the error message for an estimator that cannot be explained, with its members that can be."""
     said = f"{type(model).__name__} cannot be explained: its output is not a sum of trees."
     members = [name for name, one in getattr(model, "named_estimators_", {}).items() if _is_sum_of_trees(one)]
     if not members:
@@ -151,7 +150,7 @@ def _refusal(model: Any) -> str:
 
 
 def _list_trees(model: Any, n_outputs: int, votes: bool) -> Iterator[TreeWithValues]:
-    """Yield each tree of a model with what it adds to all outputs for samples that end in each node."""
+    """Yield each tree of a model with the contribution of each node to all outputs."""
     if isinstance(model, TreeModel):
         yield model.tree, tree_values(model.tree, 1.0, votes)
     elif hasattr(model, "trees_with_values"):
@@ -190,7 +189,7 @@ def _compute_values(trees: Sequence[TreeWithValues], samples: Scores, n_outputs:
 
 
 def _to_table(tree: Tree, values: Scores) -> dict[str, npt.NDArray[Any]]:
-    """Return a tree in the form of shap, where values up to the threshold go left: here, values below it."""
+    """Return a tree in the format of shap, in which values up to the threshold go left, instead of values below it."""
     nodes = tree.nodes
     is_split, left = nodes["feature"] >= 0, nodes["left"]
     right = np.where(is_split, left + 1, -1)
@@ -206,12 +205,12 @@ def _to_table(tree: Tree, values: Scores) -> dict[str, npt.NDArray[Any]]:
 
 
 class Splits:
-    """All splits of some trees, which send a sample left or right.
+    """All splits of some trees.
 
     Attributes
     ----------
     tree, node : int arrays of shape (n_splits,)
-        Where each split is.
+        The tree and the node of each split.
     """
 
     def __init__(self, trees: Sequence[Tree]) -> None:

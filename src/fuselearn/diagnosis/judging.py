@@ -1,4 +1,4 @@
-"""Judge given labels by held-out probabilities: of fused classifiers, or of any classifier by cross-validation."""
+"""Compare given labels with held-out probabilities, and estimate which labels are wrong."""
 
 from __future__ import annotations
 
@@ -32,33 +32,34 @@ from fuselearn.learners.learner import Scores
 ClassIndices = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
 
-# The members that stay close to the correct classes when labels are wrong; boosting follows the wrong ones.
+# Members that are robust to wrong labels; boosting overfits them.
 MEMBERS = ("forest_leaf3", "extra_trees_leaf3", "svm")
 N_ESTIMATORS = 50
 N_FOLDS = 5
 
-# By so many standard errors must a class be predicted better than by its frequency: one-sided, 5 %.
+# Standard errors by which a class must be predicted better than by its frequency: one-sided test at 5 %.
 SIGNIFICANCE = 1.64
 EXPONENTS = np.concatenate([np.geomspace(0.1, 1.0, 8), np.geomspace(1.0, 3.0, 7)[1:]])
-# Few samples must not turn luck into wrong labels: |log b|, and any noise, cost so much of the log-likelihood.
+# Penalty of |log b|, and of any noise, in the log-likelihood, against overfitting on few samples.
 COST_OF_SHARPNESS = 8.0
 COST_OF_NOISE = 5.0
 N_STEPS = 20
-# Models trained on corrected labels repeat the mistakes of those that corrected them; these keep a small part.
+# Weight of the models trained on given labels; models trained on corrected labels repeat the mistakes of the
+# correction.
 PART_OF_CORRECTED = 0.92
 LEAST_OF_CLASS = 3
 
 
 class HeldOut(NamedTuple):
-    """Probabilities of samples by models that were not trained on them.
+    """Held-out probabilities.
 
     Attributes
     ----------
     probabilities : array of shape (n_samples, n_classes) or (n_samples, n_labels)
     after_correction : array of the same shape
-        The same of models that were trained on the likely labels, where these contradict the given ones.
+        Held-out probabilities of models trained on corrected labels.
     is_judged : bool array of shape (n_samples,) or (n_samples, n_labels)
-        False where a model cannot predict the given class, because it has no other sample.
+        False if a model cannot predict the given class, because the class has no other sample.
     """
 
     probabilities: Scores
@@ -66,7 +67,7 @@ class HeldOut(NamedTuple):
     is_judged: Flags
 
     def as_classes(self) -> HeldOut:
-        """Return the probabilities of 0 and 1 of each label, all samples of a label after each other."""
+        """Return the probabilities of 0 and 1 of each label, concatenated over the labels."""
         first, second = (
             np.column_stack([1 - one.T.ravel(), one.T.ravel()]) for one in (self.probabilities, self.after_correction)
         )
@@ -87,7 +88,7 @@ class Folding(NamedTuple):
         return self.cv is None or isinstance(self.cv, int | np.integer)
 
     def checked(self) -> Folding:
-        """Refuse numbers that make no sense, and keep the splits of an iterable."""
+        """Validate the parameters, and convert an iterable of splits to a list."""
         check_whole_number("n_repeats", self.n_repeats, 1)
         if not self.has_number:
             if self.n_repeats != 1:
@@ -134,11 +135,11 @@ def hold_out_classes(
     given : int array of shape (n_samples,)
         Class indices.
     estimator : classifier or None
-        None means fused classifiers.
+        None means a fused classifier.
     folding : Folding
     rng : Generator
     first : array of shape (n_samples, n_classes), optional
-        The held-out probabilities of models trained on the given labels, if there are any.
+        Held-out probabilities of models trained on the given labels, if available.
     """
     if estimator is None and sparse.issparse(X):
         estimator = _linear_model()
@@ -172,7 +173,7 @@ def hold_out_classes(
     probabilities = predict(given) if first is None else first
     is_judged &= np.isfinite(probabilities).all(axis=1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the first models have said it
+        warnings.simplefilter("ignore")  # the first models have raised the same warnings
         after_correction = predict(correct_labels(probabilities, given, is_judged, parts))
     return HeldOut(probabilities, after_correction, is_judged)
 
@@ -193,10 +194,10 @@ def hold_out_labels(
     rng: np.random.Generator,
     first: Scores | None = None,
 ) -> HeldOut:
-    """Return held-out probabilities of the labels, given those of models trained on the given labels, if there are any.
+    """Return held-out probabilities of the labels; ``first`` are those of models trained on the given labels.
 
-    Without an estimator, each label is a problem of two classes. A label that fewer than two samples have, or lack, is
-    not judged.
+    Without an estimator, each label is a separate binary problem. Labels with fewer than two positive or negative
+    samples are not audited.
     """
     positives = Y.sum(axis=0, dtype=np.intp)
     has_both = (positives > 1) & (positives < len(Y) - 1)
@@ -205,7 +206,7 @@ def hold_out_labels(
         is_judged &= np.isfinite(first)
     if estimator is not None:
         from fuselearn.learners.clones import MultilabelCloneLearner
-        from fuselearn.multilabel import IterativeStratifiedKFold  # takes long to import, and few audits need it
+        from fuselearn.multilabel import IterativeStratifiedKFold  # slow import, needed by few audits
 
         splits = folding.split(X, Y, IterativeStratifiedKFold, rng)
         train = partial(train_one, seed=int(rng.integers(2**31)))
@@ -235,7 +236,7 @@ def hold_out_labels(
 
 
 def read_probabilities(probabilities: npt.ArrayLike | None, shape: tuple[int, ...]) -> Scores | None:
-    """Validate held-out probabilities that are passed."""
+    """Validate held-out probabilities passed by the user."""
     if probabilities is None:
         return None
     found = np.array(probabilities, dtype=np.float64)
@@ -251,18 +252,18 @@ def read_probabilities(probabilities: npt.ArrayLike | None, shape: tuple[int, ..
 def correct_labels(
     probabilities: Scores, given: ClassIndices, is_judged: Flags, parts: list[ClassIndices]
 ) -> ClassIndices:
-    """Replace labels by more likely ones, but none of a class that would keep fewer than three samples of a part.
+    """Replace labels by more likely ones, unless a class would keep fewer than three samples in a training set.
 
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        For held-out samples.
+        Held-out probabilities.
     given : int array of shape (n_samples,)
         Class indices.
     is_judged : bool array of shape (n_samples,)
-        Labels of other samples stay.
+        Labels of other samples are not replaced.
     parts : list of int arrays
-        Indices of samples that models are trained on.
+        Indices of the training samples of each model.
 
     Returns
     -------
@@ -285,23 +286,23 @@ def correct_labels(
 
 
 def warn_of_unjudged(is_judged: Flags, labels: npt.NDArray[Any]) -> None:
-    """Warn of samples that could not be judged, and refuse data of which none could."""
+    """Warn about samples that cannot be audited, and raise an error if none can be."""
     if not is_judged.any():
         raise ValueError(
-            "cv must not put all samples of a class into one test set: models trained without it cannot judge them."
+            "cv must not put all samples of a class into one test set: models cannot predict a class without it."
         )
     if not is_judged.all():
         names = ", ".join(map(repr, np.unique(labels[~is_judged]).tolist()))
         warnings.warn(
-            f"{np.count_nonzero(~is_judged)} of {len(labels)} samples cannot be judged, since models trained without "
-            f"them do not know their class: {names}.",
+            f"{np.count_nonzero(~is_judged)} of {len(labels)} samples cannot be audited, since models trained without "
+            f"them have no samples of their class: {names}.",
             stacklevel=3,
         )
 
 
 def _linear_model() -> BaseEstimator:
-    """Return the estimator for sparse matrices, which are often too wide for trees."""
-    from sklearn.linear_model import LogisticRegression  # takes long to import
+    """Return the default estimator for sparse matrices, which often have too many features for trees."""
+    from sklearn.linear_model import LogisticRegression  # slow import
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler
 
@@ -309,7 +310,7 @@ def _linear_model() -> BaseEstimator:
 
 
 def _is_class_inside(splits: Splits, given: ClassIndices) -> Flags:
-    """Return for which samples all splits that hold them out have their class inside."""
+    """Return a mask of the samples whose class is in the training samples of all splits that hold them out."""
     is_inside = np.ones(len(given), dtype=bool)
     for inside, outside in splits:
         is_inside[outside] &= np.isin(given[outside], given[inside])
@@ -317,22 +318,22 @@ def _is_class_inside(splits: Splits, given: ClassIndices) -> Flags:
 
 
 class Verdict(NamedTuple):
-    """What held-out probabilities tell about given labels.
+    """The result of comparing given labels with held-out probabilities.
 
     Attributes
     ----------
     own : array of shape (n_samples,)
-        Probability of the given label; NaN for a sample that could not be judged.
+        Probability of the given label; NaN for samples that cannot be audited.
     suggested : int array of shape (n_samples,)
         The most likely other label.
     largest : array of shape (n_samples,)
-        Its probability.
+        Probability of the suggested label.
     is_contradicted : bool array of shape (n_samples,)
-        Whether that is more likely than the given one.
+        Whether the suggested label is more likely than the given one.
     is_suspect : bool array of shape (n_samples,)
         The contradicted labels that are least likely, as many as are estimated to be wrong.
     confidence : array of shape (n_samples,)
-        Probability that the suggested label is the correct one, given the other one and the noise.
+        Probability that the suggested label is correct, given the given label and the noise matrix.
     noise : array of shape (n_classes, n_classes)
         Estimated probability that a class (row) is labeled as each class (column).
     """
@@ -347,7 +348,7 @@ class Verdict(NamedTuple):
 
 
 def judge(held_out: HeldOut, given: ClassIndices, is_predictable: Flags) -> Verdict:
-    """Compare the given label of each sample with the most likely other one, and estimate which are wrong.
+    """Compare the given label of each sample with the most likely other label, and estimate which labels are wrong.
 
     Parameters
     ----------
@@ -356,8 +357,7 @@ def judge(held_out: HeldOut, given: ClassIndices, is_predictable: Flags) -> Verd
     given : int array of shape (n_samples,)
         Class indices.
     is_predictable : bool array of shape (n_samples, n_classes)
-        Whether a class can be predicted at all. Nothing is said about a sample if neither the given nor the suggested
-        one can.
+        Whether a class is predictable. A sample is never a suspect if neither its given nor its suggested class is.
 
     Returns
     -------
@@ -389,28 +389,28 @@ def judge(held_out: HeldOut, given: ClassIndices, is_predictable: Flags) -> Verd
 
 
 def rank(own: npt.ArrayLike, largest: npt.ArrayLike) -> npt.NDArray[np.intp]:
-    """Order labels by their probability, the most doubtful first, and those that could not be judged last."""
+    """Sort labels by their probability, the most doubtful first; labels that cannot be audited are last."""
     return np.lexsort((-np.asarray(largest), np.asarray(own)))  # NaN comes last
 
 
 def measure_skill(probabilities: Scores, given: ClassIndices) -> tuple[Scores, Flags]:
     """Compare the squared error of the probabilities of each class with that of its frequency.
 
-    The frequency is what remains of any probability if labels are independent of the features.
+    If labels are independent of the features, no prediction is better than the frequency.
 
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        For held-out samples.
+        Held-out probabilities.
     given : int array of shape (n_samples,)
         Class indices.
 
     Returns
     -------
     skill : array of shape (n_classes,)
-        1 for perfect predictions, 0 or less if they are no better than the frequency.
+        1 for perfect predictions, 0 or less for predictions no better than the frequency.
     is_predictable : bool array of shape (n_classes,)
-        Whether they are better by more than 1.64 standard errors.
+        Whether the skill is above 0 by more than 1.64 standard errors.
 
     Examples
     --------
@@ -428,17 +428,17 @@ def measure_skill(probabilities: Scores, given: ClassIndices) -> tuple[Scores, F
 
 
 def separate_wrong_labels(probabilities: Scores, given: ClassIndices) -> tuple[Scores, Scores, float]:
-    """Estimate the correct label of each sample, and which class is labeled as which.
+    """Estimate the probabilities of the correct classes, and the noise matrix.
 
-    Labels are taken to follow P(label i | x) = sum_j q_j(x) T_ji, with q the probabilities of the correct classes, in
-    proportion to p^b, and T the noise matrix. Samples that are hard to predict need no T: q is uncertain there. Wrong
-    labels do, as they also occur where q is certain. For each b, T is fitted by expectation-maximization, with one
-    sample of each class added that is labeled correctly; b is the one with the largest log-likelihood less 8 |log b|.
+    The model is P(label i | x) = sum_j q_j(x) T_ji, with q the probabilities of the correct classes, proportional to
+    p^b, and T the noise matrix. Labels of samples that are hard to predict are explained by an uncertain q; wrong
+    labels also occur where q is certain, and are explained by T. For each b, T is fitted by expectation-maximization,
+    with one correctly labeled sample of each class added. The chosen b maximizes the log-likelihood minus 8 |log b|.
 
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        For held-out samples.
+        Held-out probabilities.
     given : int array of shape (n_samples,)
         Class indices.
 
@@ -447,13 +447,13 @@ def separate_wrong_labels(probabilities: Scores, given: ClassIndices) -> tuple[S
     correct : array of shape (n_samples, n_classes)
         Probability that each class is the correct one.
     noise : array of shape (n_classes, n_classes)
-        T.
+        The noise matrix T.
     gain : float
-        By how much the log-likelihood, less its cost, is larger than the largest one without noise.
+        Increase of the penalized log-likelihood compared with the best model without noise.
 
     Examples
     --------
-    Correct labels of samples many of which are hard to predict, and the same with every fifth label wrong:
+    Correct labels, many of them hard to predict, and the same labels with every fifth one wrong:
 
     >>> rng = np.random.default_rng(0)
     >>> q, samples = rng.dirichlet([0.5, 0.5], 2_000), np.arange(2_000)

@@ -38,9 +38,9 @@ class LabelAudit:
         ``suggested`` one (the most likely other label), the ``probability`` of the given label, by which samples are
         sorted, and ``suggested_probability`` of the other one, both held-out, their
         difference ``margin``, whether the sample is a ``suspect``, and the ``confidence``: the probability that the
-        suggested label is the correct one, given the estimated noise. Suspects come first. A sample that
-        could not be judged, because no other sample has its label, comes last, with NaN for ``probability`` and
-        ``margin``. For an indicator matrix there is a row for each sample and label, and a column ``label``.
+        suggested label is the correct one, given the estimated noise. Suspects are first. Samples that cannot be
+        audited, because no other sample has their label, are last, with NaN for ``probability`` and ``margin``. For an
+        indicator matrix there is a row for each sample and label, and a column ``label``.
     n_wrong : int
         Estimated number of wrong labels, the number of suspects.
     noise_matrix : DataFrame
@@ -51,10 +51,10 @@ class LabelAudit:
         Held-out probability of each class or label, in the order of the data.
     predictability : DataFrame
         For each class or label the number of its ``samples``; its ``skill``, the fraction by which the squared error of
-        its held-out probabilities is smaller than that of its frequency; whether it is ``predictable``, which is to say
-        whether that is significant; the number of given labels that are ``contradicted``, because another one is more
-        likely; and the number of ``suspects`` among them. The other contradicted labels are explained by samples that
-        are hard to predict.
+        its held-out probabilities is smaller than that of its frequency; whether it is ``predictable``, that is,
+        whether the skill is significant; the number of given labels that are ``contradicted``, because another one is
+        more likely; and the number of ``suspects`` among them. The other contradicted labels are explained by samples
+        that are hard to predict.
     order : int array of shape (n_rows,)
         Position of each row in the data; for an indicator matrix, its labels follow each other.
 
@@ -92,16 +92,16 @@ class LabelAudit:
 
     @property
     def noise_rate(self) -> float:
-        """Estimated fraction of wrong labels among those that were judged."""
+        """Estimated fraction of wrong labels among the audited ones."""
         return self.n_wrong / int(self.rows["probability"].notna().sum())
 
     def corrected_labels(self, confidence: float = 0.9) -> pd.Series | pd.DataFrame:
-        """Return the labels, with the suggested ones for suspects of which the audit is confident.
+        """Return the labels, with suspects replaced by the suggested label if its confidence is high enough.
 
         Parameters
         ----------
         confidence : float, default=0.9
-            Smallest probability that the suggested label is the correct one. Other labels stay as they are given.
+            Minimum probability that the suggested label is correct. Other labels are unchanged.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class LabelAudit:
             In the order of the data.
         """
         if check_number("confidence", confidence, 0) > 1:
-            raise ValueError(f"confidence is a probability, at most 1, not {confidence:g}.")
+            raise ValueError(f"confidence must be at most 1, not {confidence:g}.")
         is_corrected = self.rows["suspect"] & (self.rows["confidence"] >= confidence)
         labels = self.rows["given"].mask(is_corrected, self.rows["suggested"]).iloc[np.argsort(self.order)]
         if "label" not in self.rows:
@@ -130,7 +130,7 @@ class LabelAudit:
         return f"{text}; nothing can be said about {n_unpredictable} of {n_all} {of_what[0]}, which cannot be predicted"
 
     def describe(self) -> str:
-        """Return the estimate, what explains the other contradictions, and the tables of the classes and the doubts.
+        """Describe the estimate and the contradicted labels as text, with tables of the classes and of the suspects.
 
         Returns
         -------
@@ -159,46 +159,46 @@ def audit_labels(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LabelAudit:
-    """Rank samples by how doubtful their label is, according to models that were not trained on them.
+    """Rank samples by how doubtful their label is, and estimate how many labels are wrong.
 
-    Each sample gets class probabilities p from models trained without it. Samples whose given label has the lowest
-    probability come first. Models contradict wrong labels, but also labels of samples that are hard to predict. So it
-    is estimated how many are wrong:
+    Class probabilities p of each sample are computed by models that were not trained on it. Samples are sorted by the
+    probability of their given label. Models contradict wrong labels, but also labels of samples that are hard to
+    predict. The number of wrong labels is therefore estimated:
 
-    - Where a class is not predicted significantly better than by its frequency, which is all that labels independent of
-      X allow, nothing can be said. None of its labels is a suspect, unless a class that is predicted is more likely.
-    - Models are trained once more, on the likely labels where these contradict the given ones. The given labels are
-      taken to follow P(label i | x) = sum_j q_j(x) T_ji, with q in proportion to a power of the probabilities of both
-      models, and T the probability that class j is labeled as i; power and T are those with the largest likelihood.
-      Contradictions where q is uncertain are explained by that; those where it is certain need T, as wrong labels occur
-      there, too. How much larger the likelihood is than without T says whether there are wrong labels at all. Wrong
-      labels only of samples that are hard to predict cannot be told from these.
+    - If a class is not predicted significantly better than by its frequency, its labels cannot be audited. None of them
+      is a suspect, unless another class that is predictable is more likely.
+    - Models are trained again on corrected labels. The model of the given labels is P(label i | x) = sum_j q_j(x) T_ji,
+      with q proportional to a power of the probabilities of both models, and T_ji the probability that class j is
+      labeled as i; the power and T maximize the likelihood. Contradicted labels where q is uncertain are attributed to
+      samples that are hard to predict; those where q is certain are attributed to T, that is, to wrong labels. If T
+      does not increase the likelihood sufficiently, no label is a suspect. Wrong labels that occur only in samples that
+      are hard to predict cannot be detected.
 
-    Each column of an indicator matrix is a problem with the classes 0 and 1; the power and T are those of all columns.
+    Each column of an indicator matrix is a problem with the classes 0 and 1, with a common power and T.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_labels)
-        One label per sample, or an indicator matrix. The only sample of a class cannot be judged, which raises a
-        warning; nor can a label of an indicator matrix that fewer than two samples have, or lack.
+        One label per sample, or an indicator matrix. The only sample of a class cannot be audited, which raises a
+        warning, and neither can a label of an indicator matrix with fewer than two positive or negative samples.
     estimator : classifier or None, default=None
-        Any classifier with ``predict_proba``. None means a :class:`~fuselearn.FusedClassifier` of a random forest,
-        extremely randomized trees and, for up to 5,000 samples without missing values, a support vector machine: the
-        members that follow wrong labels least; each label of an indicator matrix is then a problem of its own. For a
-        sparse matrix, None means logistic regression on features scaled by their maximum. A `FusedClassifier` that is
-        passed is measured as it measures its members, and gets new seeds.
+        Any classifier with ``predict_proba``. None means a :class:`~fuselearn.FusedClassifier` of the members that are
+        most robust to wrong labels: a random forest, extremely randomized trees and, for up to 5,000 samples without
+        missing values, an SVM; each label of an indicator matrix is then a separate problem. For a sparse matrix, None
+        means logistic regression on features scaled by their maximum. For a `FusedClassifier`, held-out probabilities
+        are those of its method ``hold_out``, with new seeds.
     probabilities : array-like of shape (n_samples, n_classes) or (n_samples, n_labels), optional
-        Held-out probabilities p that you have already, such as ``held_out_proba_`` of a fitted ``FusedClassifier`` or
+        Existing held-out probabilities p, such as ``held_out_proba_`` of a fitted ``FusedClassifier`` or
         ``FusedMultilabelClassifier``, with the columns in the order of the sorted classes. The estimator is then only
-        trained on corrected labels. Samples with NaN are not judged.
+        trained on corrected labels. Samples with NaN are not audited.
     cv : int, splitter or iterable of (train, test), default=None
         Folds; an int means stratified and shuffled folds. Each sample must be in a test set. None means the folds of
         `FusedClassifier`, or five for another estimator.
     n_repeats : int, default=1
-        Number of repeats with other folds, whose probabilities are averaged, unless ``cv`` is a splitter.
+        Number of repeats with different folds, whose probabilities are averaged; only if ``cv`` is an int or None.
     groups : array of shape (n_samples,), optional
-        Group labels of the samples, which are held out together: a sample is not judged by others of its group.
+        Group labels of the samples. Samples of a group are held out together.
     random_state : int, RandomState or None, default=None
         Seed for the folds and the models.
     n_jobs : int or None, default=None
@@ -273,7 +273,7 @@ def _audit_labels(
     index: Any,
 ) -> LabelAudit:
     """Audit an indicator matrix, whose labels are problems of two classes."""
-    from fuselearn.multilabel.labels import label_names, read_labels  # takes long to import
+    from fuselearn.multilabel.labels import label_names, read_labels  # slow import
 
     Y = read_labels(y)
     if len(Y) != X.shape[0]:
@@ -282,7 +282,7 @@ def _audit_labels(
     labels = np.arange(Y.shape[1]) if names is None else names
     held_out = hold_out_labels(X, Y, estimator, folding, rng, read_probabilities(probabilities, Y.shape))
     if not held_out.is_judged.any():
-        raise ValueError("No label of y can be judged: fewer than two samples have it, or lack it.")
+        raise ValueError("No label of y can be audited: each has fewer than two positive or negative samples.")
     n_samples, n_labels = Y.shape
     given, each = Y.T.ravel().astype(np.int32), held_out.as_classes()
     skill, is_predictable = np.zeros(n_labels), np.zeros(n_labels, dtype=bool)
@@ -362,7 +362,7 @@ def find_trusted_neighbors(
     >>> find_trusted_neighbors(X, np.array([False, True, False, False]), np.array([1]), 2)
     array([[2, 0]])
     """
-    from sklearn.neighbors import NearestNeighbors  # takes long to import
+    from sklearn.neighbors import NearestNeighbors  # slow import
 
     features = scale_features(X)
     trusted = np.flatnonzero(~is_suspect)

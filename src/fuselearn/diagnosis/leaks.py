@@ -74,7 +74,7 @@ def find_leaks(X: Any, y: Any, names: Sequence[str]) -> list[tuple[str, str, flo
 
 
 def _rank(column: Any) -> tuple[npt.NDArray[np.intp], bool]:
-    """Return a number for each value, in their order if they have one; missing ones are a value of their own."""
+    """Encode values as numbers, in sorted order if possible; missing values are a separate value."""
     cells = pd.Series(column)
     is_ordered = pd.api.types.is_numeric_dtype(cells.dtype)
     return pd.factorize(cells, sort=is_ordered, use_na_sentinel=False)[0], is_ordered

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fuselearn._core import Tree
 
-# The colors of Okabe and Ito without black, which can be told apart by nearly everybody.
+# The colors of Okabe and Ito without black, suitable for color-blind readers.
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
 TEXT_WIDTH = 30  # maximum number of characters in a node
 
@@ -102,7 +102,7 @@ def _draw_tree(model: CARTClassifier, max_depth: int, decimals: int) -> Figure:
 
 
 def _lay_out(tree: Tree, max_depth: int) -> dict[int, tuple[float, int]]:
-    """Return column and level of each node that is drawn: leaves side by side, splits between their children."""
+    """Return the column and level of each node to draw: leaves next to each other, splits between their children."""
     places: dict[int, tuple[float, int]] = {}
     n_columns = 0
     waiting = [(0, 0, False)]

@@ -160,7 +160,7 @@ class BaggedRegressor(RegressorBase):
     def _keep(self, trained: Trained, problem: Problem) -> None:
         super()._keep(trained, problem)
         if self.oob_score and trained.out_of_bag is not None:
-            from sklearn.metrics import r2_score  # takes long to import
+            from sklearn.metrics import r2_score  # slow import
 
             self.oob_prediction_ = trained.out_of_bag.mean()[:, 0]
             covered = ~np.isnan(self.oob_prediction_)

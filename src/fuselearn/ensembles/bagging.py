@@ -82,20 +82,20 @@ def plan_bags(
     leave_out: bool = False,
     sampling: str = "multinomial",
 ) -> BagPlan:
-    """Check the parameters of an ensemble that say how bags are drawn.
+    """Validate the parameters for drawing bags.
 
     Parameters
     ----------
     shape : (n_samples, n_features)
-        Of the table.
+        Shape of the table.
     weights : array of shape (n_samples,) or None
-        Samples of more weight are drawn more often.
+        Samples with larger weights are drawn more often.
     n_used : int, optional
-        Number of samples that take part; all by default.
+        Number of samples with a positive weight; all by default.
     max_samples, bootstrap, max_features
         As those of :class:`~fuselearn.BaggedClassifier`.
     leave_out : bool, default=False
-        Whether to raise an error for bags that leave no samples out.
+        Whether to raise an error if there are no out-of-bag samples.
     sampling : {"multinomial", "poisson"}, default="multinomial"
         As that of :class:`~fuselearn.BaggedClassifier`.
     """
@@ -117,12 +117,12 @@ def plan_bags(
         rate = n_draws / (n_used if weights is None else exact_sum(weights))
     plan = BagPlan(shape[0], weights, n_draws, bootstrap, bootstrap or n_draws < n_used, n_all, n_features, rate)
     if leave_out and not plan.leaves_out:
-        raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
+        raise ValueError("oob_score needs out-of-bag samples: set bootstrap=True or max_samples below 1.")
     return plan
 
 
 class Bag(NamedTuple):
-    """A trained model, its features, the samples that it was not trained on, and its outputs for those, if wanted."""
+    """A trained model, its features, its out-of-bag samples, and its outputs for them if required."""
 
     model: Model
     features: npt.NDArray[np.intp]
@@ -131,7 +131,7 @@ class Bag(NamedTuple):
 
 
 def train_bags(problem: Problem, plan: BagPlan, n_estimators: int, *, vote: str = "class") -> Trained:
-    """Train models on bags of their own, side by side; all have the same weight.
+    """Train models of equal weight in parallel, each on its own bag.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def train_bags(problem: Problem, plan: BagPlan, n_estimators: int, *, vote: str 
     plan : BagPlan
     n_estimators : int
     vote : {"class", "probability"}
-        Whether a model counts with the class that it chooses or with its scores.
+        Whether models vote with their predicted class or with their scores.
     """
     n_columns = problem.target.n_columns
     models: list[Model] = []
@@ -150,9 +150,9 @@ def train_bags(problem: Problem, plan: BagPlan, n_estimators: int, *, vote: str 
         refuse_other_size(len(out_of_bag.weight), problem.n_samples)
     seeds = problem.rng.integers(2**63, size=n_estimators)[len(models) :]
     output: Output = "votes" if vote == "class" else "scores"
-    problem.learner.n_threads = 1  # models are trained side by side instead
+    problem.learner.n_threads = 1  # models are trained in parallel instead
     wanted = output if problem.out_of_bag else None
-    on_one = replace(problem, on_iteration=never_stop, X=None, previous=None)  # what travels to a worker process
+    on_one = replace(problem, on_iteration=never_stop, X=None, previous=None)  # workers do not need these
     bags = Parallel(n_jobs=problem.n_jobs, prefer=problem.learner.prefer, return_as="generator")(
         delayed(_train_on_bag)(on_one, plan, wanted, seed) for seed in seeds
     )
@@ -162,7 +162,7 @@ def train_bags(problem: Problem, plan: BagPlan, n_estimators: int, *, vote: str 
         if bag.left_out is not None and bag.scores is not None:
             out_of_bag.add(bag.left_out, bag.scores)
         if problem.on_iteration(len(models), bag.model):
-            with warnings.catch_warnings():  # joblib counts the tasks that are given up
+            with warnings.catch_warnings():  # joblib warns about canceled tasks
                 warnings.simplefilter("ignore", UserWarning)
                 bags.close()
             break
@@ -174,7 +174,7 @@ def train_bags(problem: Problem, plan: BagPlan, n_estimators: int, *, vote: str 
 
 
 def _train_on_bag(problem: Problem, plan: BagPlan, out_of_bag: Any, seed: int) -> Bag:
-    """Draw samples and features, and train one model; draw again while it is a classification tree without a split."""
+    """Draw samples and features, and train one model; repeat this for a classification tree without a split."""
     rng = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
         features = plan.draw_features(rng)

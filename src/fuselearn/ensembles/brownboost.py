@@ -17,7 +17,7 @@ from fuselearn.ensembles.samme import SAMMEClassifier, SAMMEWeights, train_boost
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners.learner import Weights
 
-# A classifier must be right on more than half of the weight, by more than rounding.
+# A classifier must be correct on more than half of the weight, with a tolerance for rounding.
 LEAST_EDGE = 1e-9
 
 
@@ -59,7 +59,7 @@ def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_l
     potential = shares @ erf(ahead / root)
 
     def time_of(alpha: float) -> float:
-        """Return the time in which the potential stays as it is; it is between -alpha and alpha."""
+        """Return the time for which the potential is unchanged; it is between -alpha and alpha."""
 
         def rise(time: float) -> float:
             return float(shares @ erf((ahead + alpha * signs - time) / root) - potential)

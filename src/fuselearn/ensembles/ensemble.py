@@ -147,7 +147,7 @@ class EnsembleClassifier(ClassifierBase):
             self._trained_ = replace(trained, fused=None, trace={})  # type: ignore[arg-type]
         if not self.oob_score:
             return
-        assert trained.out_of_bag is not None, "the problem asked for out-of-bag scores"
+        assert trained.out_of_bag is not None, "the problem requires out-of-bag scores"
         classes, means = problem.target.values, trained.out_of_bag.mean()
         covered = ~np.isnan(means[:, 0])
         self.oob_decision_function_ = clip_probabilities(means)
@@ -194,7 +194,7 @@ def measure_accuracy(truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> 
 class OutOfBagVotes:
     """Fraction of out-of-bag votes for the true class of each sample.
 
-    One prior vote is added for each sample, which is correct with the frequency of its class. So a sample without
+    One prior vote is added for each sample, which is correct with the frequency of its class, so a sample without
     out-of-bag votes has the loss of a guess.
 
     Examples

@@ -153,7 +153,7 @@ class CoreStates:
         return self.filters.counts
 
     def train(self, seed: int) -> TreeModel:
-        """Grow a tree on a sample drawn by the weights, and measure it."""
+        """Grow a tree on samples drawn with the weights, and measure it."""
         tree, *errors = self.filters.measure(seed, self.problem.n_draws, self.max_tries, self.learner.n_threads)
         self.errors = Errors(*errors)
         return TreeModel(tree, self.learner.n_categories, self.learner.bound)
@@ -163,11 +163,11 @@ class CoreStates:
         return self.errors
 
     def out_of_bag_error(self) -> float:
-        """Count the votes of the last tree and return the weight of the wrong out-of-bag votes."""
+        """Add the votes of the last tree, and return the weighted error of the out-of-bag votes."""
         return self.filters.count_out_of_bag(self.votes.priors)
 
     def reset(self) -> None:
-        """Set the weights back to the initial ones."""
+        """Reset the weights to their initial values."""
         self.filters.reset_weights()
 
     def update(self, h: TreeModel, gain: float, weights_gain: float) -> None:
@@ -181,7 +181,7 @@ def reset_rule(reset: str | None, variant: str, n_classes: int) -> ResetRule:
     out_of_bag = guessing if reset == "out-of-bag" else math.inf
     if reset is None:
         return NEVER
-    if variant == "paper":  # only an error above that of guessing counts, however often
+    if variant == "paper":  # without a limit, and only for errors above that of guessing
         return ResetRule(1.0 - 1.0 / n_classes + 1e-12, out_of_bag, MOST_REPEATS, is_limited=False)
     return ResetRule(guessing, out_of_bag)
 
@@ -197,7 +197,7 @@ def train_kfhe(
     variant: str = "program",
     learners: Sequence[Learner] = (),
 ) -> Trained:
-    """Train KFHE: h_0 on all samples, every later model on a sample drawn by the weights of kf-w.
+    """Train KFHE: h_0 on all samples, the other models on samples drawn with the weights of kf-w.
 
     The parameters are those of :class:`KFHEClassifier`; ``learners`` are those of several base estimators, the first
     one that of the problem.
@@ -206,7 +206,7 @@ def train_kfhe(
     classes, n_classes, initial = problem.target.values, problem.target.n_columns, problem.initial_weights
     poisson, as_printed = sampling == "poisson", variant == "paper"
     weighting = f"printed {weighting}" if as_printed else weighting
-    # In a fold, no sample may have all classes.
+    # The training samples of a fold may not contain all classes.
     max_tries = 1 if as_printed or (problem.n_used is not None and not poisson) else MOST_TRIES
     output: Output = "votes" if vote == "class" else "scores"
     total = exact_sum(initial) if poisson else initial.sum()
@@ -273,10 +273,13 @@ class KFHEClassifier(EnsembleClassifier):
         gain            K = P / (P + R)
         estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
 
-    The sample for h_t is drawn with sample weights w. A second Kalman filter estimates them in the same way, from
-    measurements that give misclassified samples larger weights. The weights w start as ``sample_weight``, which also
-    weights the errors. Training stops early when K is 0, since the estimate no longer changes. The estimate is linear
-    in the classifiers, so the trained ensemble is their sum weighted by ``estimator_weights_``.
+    The training samples of h_t are drawn with sample weights w. A second Kalman filter estimates them in the same way,
+    from measurements that give misclassified samples larger weights. The weights w start as ``sample_weight``, which
+    also weights the errors. Training stops early when K is 0, since the estimate no longer changes. The estimate is
+    linear in the classifiers, so the trained ensemble is their sum weighted by ``estimator_weights_``.
+
+    When to use: for fast training and prediction with mostly correct labels, as a baseline of the papers, or as a
+    single ensemble to export. When not to use: if many labels may be wrong, use :class:`~fuselearn.FusedClassifier`.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import Model, TreeModel, value_target
 from fuselearn.learners.learner import Scores, Weights
 
-# Bounds of the working response and of the weights, as the paper has them.
+# Bounds of the working response and of the weights, as in the paper.
 LARGEST_RESPONSE = 4.0
 LEAST_WEIGHT = 2 * np.finfo(float).eps
 

@@ -33,7 +33,7 @@ class CappedWeights(SAMMEWeights):
         self._weigh()
 
     def reset(self) -> None:
-        """Set the weights back to the initial ones."""
+        """Reset the weights to their initial values."""
         super().reset()
         self.margins = np.zeros(len(self.initial))
 

@@ -19,7 +19,7 @@ from fuselearn.learners import Model, Target, bind, count_all_samples
 
 Numbers = npt.NDArray[np.float64]
 
-# Share of the samples of the chosen classes from which principal components are computed, as in the paper.
+# Fraction of the samples of the chosen classes used for principal components, as in the paper.
 DRAWN_FRACTION = 0.75
 
 
@@ -37,7 +37,7 @@ class RotatedModel(Model):
         return self.model.scores(self._rotate(X if only is None else X[only]))
 
     def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
-        """Return the indices of the classes that the model chooses for new samples."""
+        """Return the indices of the predicted classes of new samples."""
         return self.model.votes(self._rotate(X))
 
     def _rotate(self, X: Any) -> Any:
@@ -57,7 +57,7 @@ def train_rotation_forest(problem: Problem, n_estimators: int = 100, *, features
         for seed in problem.rng.integers(2**62, size=n_estimators).tolist()
     )
     fused = WeightedSum(models, np.full(len(models), 1.0 / len(models)), problem.target.n_columns)
-    return Trained(fused, {"ranges_": ranges, "_coder_": None})  # each model has a coder of its own
+    return Trained(fused, {"ranges_": ranges, "_coder_": None})  # each model has its own coder
 
 
 def _train_rotated(
@@ -159,7 +159,7 @@ class RotationForestClassifier(EnsembleClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _shares_table = False  # each member has a table of its own
+    _shares_table = False  # each member has its own table
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are not supported."""

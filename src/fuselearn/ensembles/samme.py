@@ -63,7 +63,7 @@ def boost(
         has_edge = rule.has_edge(error)
         if not has_edge and run.models:
             break
-        # A first classifier without an edge is all that there is: a vote of one.
+        # If the first classifier has no edge, the ensemble is this classifier alone.
         alpha, was_reset = rule.update(error) if has_edge else (1.0, False)
         if was_reset:
             run.resets.append(t)
@@ -131,7 +131,7 @@ class SAMMEWeights:
         self.weights = state
 
     def train(self, seed: int) -> Any:
-        """Train a classifier on a sample drawn by the weights."""
+        """Train a classifier on samples drawn with the weights."""
         n_draws = self.problem.n_draws
         if self.poisson:
             any_sample = np.zeros(len(self.weights), dtype=np.int32)
@@ -172,7 +172,7 @@ class SAMMEWeights:
         self.weights /= self._sum(self.weights)
 
     def reset(self) -> None:
-        """Set the weights back to the initial ones."""
+        """Reset the weights to their initial values."""
         self.weights = self.initial.copy()
 
     def _sum(self, weights: Weights) -> float:
@@ -322,7 +322,7 @@ class SAMMEClassifier(EnsembleClassifier):
     estimator_errors_: Weights
     resets_: npt.NDArray[np.int64]
     sample_weights_: Weights
-    reset: str = "training"  # also that of boosters without this parameter
+    reset: str = "training"  # also for subclasses without this parameter
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Fusion: the Kalman filter, KFHE's loop of two filters, and the weighted sum that every trained ensemble is."""
+"""Fusion: the Kalman filter, KFHE's loop of two filters, and trained ensembles as weighted sums of models."""
 
 from fuselearn.fusion.filtering import KalmanFilter
 from fuselearn.fusion.problem import Problem as Problem

@@ -1,9 +1,9 @@
-"""Kalman filters with one number of uncertainty, and Algorithm 1 of the KFHE paper: two of them side by side.
+"""Kalman filters with a scalar variance, and Algorithm 1 of the KFHE paper, which runs two of them in parallel.
 
 kf-m estimates the scores y of the training samples; its measurements are trained models h_t. kf-w estimates the weights
-w by which the next model's training sample is drawn; it raises the weights of samples that are still wrong. The loop
-needs neither classes nor labels: what is wrong, the :class:`Truth` says. Nor does it need the states y and w, which
-:class:`States` keeps, in memory or in parts: gains and variances are numbers.
+w for drawing the training samples of the next model; it raises the weights of misclassified samples. The loop works for
+multi-class and multi-label data: :class:`Truth` defines the loss. It only handles scalars, the gains and variances:
+:class:`States` stores y and w, in memory or in parts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from fuselearn._parameters import check_choice
 from fuselearn.fusion.problem import never_stop
 
 WEIGHTINGS = ("exponential", "linear", "symmetric", "printed exponential", "printed linear")
-"""How the weights of wrong samples are measured; the core numbers them in this order."""
+"""How the weights of misclassified samples increase; the core uses the indices of this order."""
 VARIANTS = ("program", "paper")
-"""Whether an algorithm is that of its authors' program, or as the paper prints it."""
+"""The authors' program, or the algorithm printed in the paper."""
 MOST_REPEATS = 100
-"""Maximum number of times that a measurement is repeated, if the papers set no limit."""
+"""Maximum number of repetitions of a measurement where the paper has no limit."""
 
 Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
@@ -35,12 +35,12 @@ Weights = npt.NDArray[np.float64]
 class ScalarFilter:
     """The recursion of variance and gain, which does not depend on the state.
 
-    In formulas, ::
+    ::
 
         time update:         P <- a^2 P + Q,
         measurement update:  K = P / (P + R),     P <- (1 - K) P.
 
-    So the state may be kept anywhere: in memory, on disk or on a cluster.
+    The state may therefore be stored anywhere: in memory, on disk or on a cluster.
 
     Parameters
     ----------
@@ -92,16 +92,15 @@ class ScalarFilter:
 class KalmanFilter(ScalarFilter):
     """Estimate an array from noisy measurements of it.
 
-    The estimate x has one variance P for all of its entries. Between measurements it may change, ::
+    The estimate x has a common variance P for all of its entries. It may change between measurements, ::
 
         time update:         x <- a x,             P <- a^2 P + Q,
 
-    and a measurement z with the error R pulls it towards z by the gain K, ::
+    and a measurement z with variance R moves it toward z by the gain K, ::
 
         measurement update:  K  = P / (P + R),     x <- x + K (z - x),     P <- (1 - K) P.
 
-    A measurement without error (R = 0) replaces the estimate and leaves no uncertainty; once P = 0, the gain is 0 even
-    if R = 0.
+    A measurement without error (R = 0) replaces the estimate and sets P to 0. Once P = 0, the gain is 0 even if R = 0.
 
     Parameters
     ----------
@@ -174,24 +173,24 @@ class KalmanFilter(ScalarFilter):
 
 
 class Errors(NamedTuple):
-    """How wrong a measurement is."""
+    """Errors of a measurement."""
 
     error: float
     """R, the weighted mean of the loss."""
     model_error: float
-    """The same for the model alone."""
+    """Weighted mean of the loss of the model alone."""
     estimate_error: float
-    """The same for the estimate before the measurement."""
+    """Weighted mean of the loss of the estimate before the measurement."""
 
 
 class Measurement(NamedTuple):
-    """What a trained model says about the training samples: z, the mean of the estimate y and the model's scores."""
+    """The measurement z by a trained model: the mean of the estimate y and the model's scores."""
 
     z: Scores | None
-    """None for a model that votes: z = (y + one_hot(votes)) / 2 need not be written out."""
+    """None for a model that votes, as z = (y + one_hot(votes)) / 2 is then not stored."""
     votes: npt.NDArray[np.int32] | None
     loss: npt.NDArray[Any]
-    """How wrong z is for each sample, from 0 to 1; bool where it is either right or wrong."""
+    """Loss of z for each sample, from 0 to 1; Boolean for the zero-one loss."""
     errors: Any
 
     def pull(self, y: Scores, gain: float) -> None:
@@ -204,10 +203,10 @@ class Measurement(NamedTuple):
 
 
 class States(Protocol):
-    """The states of kf-m and kf-w, wherever they are kept, and the models that they are measured by."""
+    """Interface to the states of kf-m and kf-w, in memory or elsewhere, and to the models that measure them."""
 
     def train(self, seed: int) -> Any:
-        """Train a model on a sample drawn by the weights."""
+        """Train a model on samples drawn with the weights."""
         ...
 
     def measure(self, h: Any) -> Errors:
@@ -215,21 +214,21 @@ class States(Protocol):
         ...
 
     def out_of_bag_error(self) -> float:
-        """Count the votes of the model measured last, and return the weight of the wrong out-of-bag votes."""
+        """Add the votes of the last measured model, and return the weighted error of the out-of-bag votes."""
         ...
 
     def reset(self) -> None:
-        """Set the weights back to the initial ones."""
+        """Reset the weights to their initial values."""
         ...
 
     def update(self, h: Any, gain: float, weights_gain: float) -> None:
-        """Pull the estimate and the weights towards the model measured last."""
+        """Update the estimate and the weights with the last measurement."""
         ...
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The right answers for the training samples; subclasses say what is wrong.
+    """The true target of the training samples; subclasses define the loss.
 
     Parameters
     ----------
@@ -240,10 +239,10 @@ class Truth:
     shares: Weights
 
     is_exact: bool = field(default=False, kw_only=True)
-    """Whether sums are exact, so that they depend neither on the order of the samples nor on where they are kept."""
+    """Whether sums are exact, so that they depend neither on the order of the samples nor on their storage."""
 
     def losses(self, scores: Scores) -> npt.NDArray[Any]:
-        """Return how wrong the scores of each sample are, from 0 to 1."""
+        """Return the loss of the scores of each sample, from 0 to 1."""
         raise NotImplementedError
 
     def mean(self, loss: npt.NDArray[Any]) -> float:
@@ -263,17 +262,17 @@ class Truth:
 
 @dataclass(frozen=True)
 class ResetRule:
-    """When the weights are set back to the initial ones, with the variance of kf-w."""
+    """When the weights and the variance of kf-w are reset to their initial values."""
 
     guessing_error: float = math.inf
-    """A model with at least this training error is discarded and replaced by one drawn with the initial weights."""
+    """A model with at least this training error is replaced by one trained on samples drawn with initial weights."""
     out_of_bag_error: float = math.inf
-    """The same for the out-of-bag votes of all models under the weights: with at least this error, the weights contain
-    nothing that can be learned. No model is discarded."""
+    """The weights are also reset if the weighted error of the out-of-bag votes of all models is at least this: the
+    weights then emphasize samples that cannot be learned. No model is replaced."""
     most_repeats: int = 1
-    """How often a model is replaced; the last one is taken, whatever its error is."""
+    """Maximum number of replacements of a model; the last one is kept, whatever its error."""
     is_limited: bool = True
-    """Whether the algorithm has this limit; if not, it is an error to reach it."""
+    """Whether the algorithm has this limit; otherwise reaching it raises an error."""
 
 
 NEVER = ResetRule()
@@ -281,7 +280,7 @@ NEVER = ResetRule()
 
 @dataclass
 class FilterRun:
-    """Both filters, the models that they have fused, and the trace of it."""
+    """Both filters, the models fused so far, and the trace."""
 
     models: list[Any]
     kf_m: ScalarFilter = field(default_factory=ScalarFilter)
@@ -294,11 +293,11 @@ class FilterRun:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the last gain was 0: then no measurement can change the estimate any more."""
+        """Whether the last gain was 0, so that no measurement can change the estimate anymore."""
         return bool(self.gains) and self.gains[-1] == 0.0
 
     def trace(self, last_error: float, sample_weights: Weights) -> dict[str, Any]:
-        """Return the fitted attributes of an estimator whose estimate has this error in the end."""
+        """Return the fitted attributes, given the error of the final estimate."""
         return {
             "n_iter_": len(self.gains),
             "gains_": np.array(self.gains),
@@ -311,10 +310,10 @@ class FilterRun:
 
 
 def check_weighting(weighting: Any, variant: str) -> None:
-    """Raise an error for a weighting that does not exist, or not in the papers."""
+    """Raise an error for a weighting that is unknown or not available for the variant."""
     check_choice("weighting", weighting, WEIGHTINGS[:3])
     if variant == "paper" and weighting == "symmetric":
-        raise ValueError('weighting="symmetric" is of the authors\' program alone: choose variant="program".')
+        raise ValueError('weighting="symmetric" is only available with variant="program".')
 
 
 def run_filters(
@@ -325,13 +324,13 @@ def run_filters(
     reset: ResetRule = NEVER,
     on_iteration: Callable[..., bool] = never_stop,
 ) -> FilterRun:
-    """Train one model per seed, each on a sample drawn by the weights of kf-w, and fuse them by kf-m.
+    """Train one model per seed, each on samples drawn with the weights of kf-w, and fuse them with kf-m.
 
     Parameters
     ----------
     states : States
     run : FilterRun
-        With h_0, whose scores are the first estimate, or as an earlier fit has left it; it is continued in place.
+        Contains h_0, whose scores are the first estimate, or the models of a previous fit; it is updated in place.
     seeds : list of int
         One for each measurement.
     reset : ResetRule
@@ -355,8 +354,8 @@ def run_filters(
             run.resets.append(t)
         if errors.model_error >= reset.guessing_error and not reset.is_limited:
             raise ValueError(
-                f"{reset.most_repeats} models in a row were no better than guessing, and the printed algorithm goes on "
-                'without a limit. Choose another estimator, or variant="program", which repeats a measurement once.'
+                f"{reset.most_repeats} consecutive models were no better than guessing, and the algorithm of the paper "
+                'has no limit. Use another estimator, or variant="program", which repeats a measurement once.'
             )
 
         gain = run.kf_m.update(errors.error)
@@ -378,24 +377,25 @@ def run_filters(
 
 
 class ArrayStates:
-    """The states in memory: y and w, as arrays.
+    """The states y and w as arrays in memory.
 
     Parameters
     ----------
     y : array of shape (n_samples, n_columns)
         The first estimate.
     truth : Truth
-        What measurements are compared with; its shares are the initial weights.
+        The true target; its ``shares`` are the initial weights.
     train : callable
-        ``train(weights, seed)`` returns a model trained on samples drawn by the weights.
+        ``train(weights, seed)`` returns a model trained on samples drawn with the weights.
     measure : callable
         ``measure(y, h)`` returns the :class:`Measurement` of a model.
     weighting : str
         One of `WEIGHTINGS`.
     out_of_bag_error : callable, optional
-        ``out_of_bag_error(votes, w)`` counts the votes of a model, and returns the weight of the wrong out-of-bag ones.
+        ``out_of_bag_error(votes, w)`` adds the votes of a model, and returns the weighted error of the out-of-bag
+        votes.
     w : array of shape (n_samples,), optional
-        Weights of an earlier fit.
+        Weights of a previous fit.
     """
 
     def __init__(
@@ -416,25 +416,25 @@ class ArrayStates:
         self.weighting = WEIGHTINGS.index(weighting)
 
     def train(self, seed: int) -> Any:
-        """Train a model on a sample drawn by the weights."""
+        """Train a model on samples drawn with the weights."""
         return self.train_on(self.w, seed)
 
     def measure(self, h: Any) -> Errors:
-        """Compute the errors of the measurement."""
+        """Compute the errors of the measurement by a model."""
         self.model, self.measured = h, self.compare(self.y, h)
         return self.measured.errors
 
     def out_of_bag_error(self) -> float:
-        """Count the votes of the model measured last, and return the weight of the wrong out-of-bag votes."""
-        assert self.judge is not None, "the rule for resets needs out-of-bag votes"
+        """Add the votes of the last measured model, and return the weighted error of the out-of-bag votes."""
+        assert self.judge is not None, "the reset rule needs out-of-bag votes"
         return self.judge(self.model, self.w)
 
     def reset(self) -> None:
-        """Set the weights back to the initial ones."""
+        """Reset the weights to their initial values."""
         self.w[:] = self.truth.shares
 
     def update(self, h: Any, gain: float, weights_gain: float) -> None:
-        """Pull y towards z, and w towards weights in which wrong samples count more; w is scaled to sum to one."""
+        """Move y toward z, and w toward higher weights of wrong samples; w is normalized to a sum of one."""
         self.measured.pull(self.y, gain)
         update_weights(
             self.w, self.measured.loss, self.truth.shares, weights_gain, self.weighting, is_exact=self.truth.is_exact
@@ -442,10 +442,10 @@ class ArrayStates:
 
 
 def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return each model's weight in the final estimate.
+    """Return the weight of each model in the final estimate.
 
     The recursion y_t = (1 - K_t/2) y_{t-1} + (K_t/2) h_t unrolls to a weighted sum of h_0, ..., h_T with the weights
-    (K_t / 2) times the product of (1 - K_s / 2) over all later s, and K_0 / 2 read as 1.
+    (K_t / 2) times the product of (1 - K_s / 2) over all s > t, where K_0 / 2 is replaced by 1.
 
     Examples
     --------

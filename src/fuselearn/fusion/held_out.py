@@ -1,7 +1,7 @@
-"""Held-out scores: what an algorithm says about samples that it was not trained on.
+"""Held-out scores: predictions of an algorithm for samples that it was not trained on.
 
-A fold is nothing but weights of 0. So a learner that is bound once serves all folds: the training function runs again
-for each, and its models predict the samples outside.
+The held-out samples of a fold have the weight 0, so all folds share one learner: the training function runs once per
+fold, and its models predict the held-out samples.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from fuselearn._messages import show
 from fuselearn.fusion.problem import Problem, Trained, never_stop
 from fuselearn.learners.learner import Indices, Scores
 
-# Those of scikit-learn.
+# As in scikit-learn.
 N_FOLDS = 5
 
 Splits = Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 
 
 def deal_folds(target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Return a fold for each sample, such that the samples of a class are spread evenly, also those of a rare one.
+    """Assign samples to stratified folds, where samples of rare classes are also distributed evenly.
 
     Examples
     --------
@@ -43,9 +43,9 @@ def deal_folds(target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Gen
 
 
 def deal_splits(target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Generator, groups: Any = None) -> Splits:
-    """Return stratified folds as pairs of the samples inside and outside; samples of a group stay together.
+    """Return stratified folds as pairs of training and test samples; samples of a group stay together.
 
-    Folds that leave fewer than two classes to learn from are not among them.
+    Folds with fewer than two classes in the training samples are dropped.
 
     Examples
     --------
@@ -62,18 +62,18 @@ def deal_splits(target: npt.NDArray[np.integer], n_folds: int, rng: np.random.Ge
     splits = [(inside, outside) for inside, outside in splits if len(np.unique(target[inside])) > 1]
     if not splits:
         raise ValueError(
-            "There are too few samples or groups to measure members on held-out samples: no fold leaves two classes to "
-            "train on. Train a single model instead, such as KFHEClassifier (--method kfhe on the command line)."
+            "There are too few samples or groups to compute held-out scores: no fold has two classes in its training "
+            "samples. Train a single model instead, such as KFHEClassifier (--method kfhe on the command line)."
         )
     return splits
 
 
 def _split_groups(y: npt.NDArray[Any], n_folds: int, groups: Any, *, stratified: bool, seed: int | None) -> Splits:
-    """Return folds that keep groups together, fewer of them if there are fewer groups."""
+    """Return folds that keep groups together, at most as many as groups."""
     check_consistent_length(y, groups)
     n_folds = min(n_folds, len(np.unique(np.asarray(groups))))
     if n_folds < 2:
-        raise ValueError("groups must have at least two groups, of which one can be held out; all samples are in one.")
+        raise ValueError("groups must contain at least two different groups; all samples are in the same group.")
     settings: dict[str, Any] = {"shuffle": seed is not None, "random_state": seed}
     if not stratified:
         return list(GroupKFold(n_folds, **settings).split(y, y, groups))
@@ -87,7 +87,7 @@ def _split_groups(y: npt.NDArray[Any], n_folds: int, groups: Any, *, stratified:
 def list_splits(cv: Any, n_samples: int, y: npt.NDArray[Any], groups: Any = None, *, classifier: bool = True) -> Splits:
     """List the splits of a splitter, of a number of folds, or of an iterable, as pairs of sample indices.
 
-    Folds keep groups together if there are any, and classes spread evenly.
+    A number of folds means stratified folds, which keep groups together if ``groups`` is given.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def list_splits(cv: Any, n_samples: int, y: npt.NDArray[Any], groups: Any = None
 
 
 def call_splitter(splitter: Any, X: Any, y: npt.NDArray[Any], groups: Any) -> list[Any]:
-    """List the splits of a splitter; say how to pass the groups that it needs."""
+    """List the splits of a splitter; if it needs groups, the error explains how to pass them."""
     try:
         return list(splitter.split(X, y, groups))
     except ValueError as error:
@@ -122,9 +122,9 @@ def _as_indices(samples: Any, n_samples: int) -> npt.NDArray[np.intp]:
 
 
 def held_out_samples(splits: Splits, n_samples: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the samples that any split holds out, and the first split that does.
+    """Return the samples that are held out by at least one split, and the first such split of each.
 
-    Time-ordered splits, for one, never hold out the earliest samples.
+    Some samples may never be held out, such as the earliest ones with time-ordered splits.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def held_out_samples(splits: Splits, n_samples: int) -> tuple[npt.NDArray[np.int
 
 
 def average_held_out(parts: Sequence[Scores], splits: Splits, n_samples: int) -> Scores:
-    """Average the scores for the outside of each split; NaN for samples that no split holds out.
+    """Average the held-out scores of each sample over the splits; NaN for samples that are never held out.
 
     Examples
     --------
@@ -166,20 +166,20 @@ def hold_out(
     make_rng: Callable[[], np.random.Generator],
     n_jobs: int | None = None,
 ) -> list[Scores]:
-    """Train on the inside of each split and return the scores for its outside, on the table bound once.
+    """Train on the training samples of each split, and return the scores of its test samples.
 
     Parameters
     ----------
     train : callable
-        The algorithm with its settings.
+        The algorithm with its parameters.
     problem : Problem
-        That of all samples.
+        The problem with all samples.
     splits : sequence of pairs of int arrays
-        The samples inside and outside of each split.
+        The training and test samples of each split.
     make_rng : callable
-        Returns the generator of each training.
+        Returns the random generator for each split.
     n_jobs : int, optional
-        Splits at the same time, in processes; for estimators that train models one by one.
+        Number of splits processed in parallel, for estimators that train their models sequentially.
     """
     found: list[Scores] = Parallel(n_jobs=n_jobs)(
         delayed(_score_outside)(train, problem, inside, outside, make_rng()) for inside, outside in splits
@@ -199,11 +199,11 @@ def _score_outside(
 
 
 def restrict_problem(problem: Problem, inside: Indices, rng: np.random.Generator) -> Problem:
-    """Return the same problem for some of the samples: the others get the weight 0."""
+    """Return the problem restricted to some samples; the weight of all others is 0."""
     weights = np.zeros(problem.n_samples)
     weights[inside] = problem.initial_weights[inside]
     if not weights.any():
-        raise ValueError("A fold holds out all samples with a positive sample_weight; none are left to learn from.")
+        raise ValueError("A fold holds out all samples with a positive sample_weight; none remain for training.")
     return replace(
         problem, weights=weights, n_used=len(inside), rng=rng, on_iteration=never_stop, out_of_bag=False, previous=None
     )

@@ -1,8 +1,8 @@
-"""What a fused classifier needs of its members: learners that they share, calibration, errors and weights.
+"""Members of a fused classifier: shared learners, calibration, errors and weights.
 
-A member's scores are calibrated first, by one number: probabilities p become p^a, scaled to a sum of one, with the
-exponent a for which the squared error on held-out samples is smallest. The order of the classes stays. Then the members
-are compared by that error, the variance R_k of a measurement in the terms of a Kalman filter.
+The probabilities p of a member are calibrated by a power p^a, normalized to a sum of one, with the exponent a that
+minimizes the squared error on held-out samples. This does not change the ranking of the classes. Members are weighted
+by this error, which is the variance R_k of a measurement in terms of a Kalman filter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fuselearn.learners import Learner
 from fuselearn.learners.learner import Scores, Weights
 
-# SVMs take time and memory in proportion to the square of the samples they are trained on.
+# The time and memory of SVMs are quadratic in the number of samples.
 MOST_SVM_SAMPLES = 5_000
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
 LEAST_PROBABILITY = 1e-3
@@ -26,7 +26,7 @@ ClassIndices = npt.NDArray[np.integer]
 
 
 class SharedLearners(Learner):
-    """Learners of one table, one for each way in which the members of an ensemble bind it.
+    """Learners of one table for the members of an ensemble; members that prepare it in the same way share a learner.
 
     Examples
     --------
@@ -52,9 +52,9 @@ class SharedLearners(Learner):
         base : estimator or None
             The base estimator of the member, if it has one.
         make : callable
-            Binds the table, if no other member has done it.
+            Makes a learner, if no other member has made a suitable one.
         way : hashable, optional
-            What else must be equal, for members to share a learner.
+            A key that members must have in common to share a learner.
         """
         for other, learner in self.known:
             if way == other and (base is None or learner.fits(base)):
@@ -63,27 +63,27 @@ class SharedLearners(Learner):
         return self.known[-1][1]
 
     def release(self) -> None:
-        """Release what only training needs."""
+        """Release data that are only needed for training."""
         for _, learner in self.known:
             learner.release()
 
 
 class MemberReport(NamedTuple):
-    """What was measured about a member.
+    """Held-out results of a member.
 
     Attributes
     ----------
     name : str
     weight : float
-        Its weight in the fused probabilities; 0 if it does not count.
+        Weight in the fused probabilities; 0 for an excluded member.
     error : float
         Mean squared error of its calibrated probabilities on held-out samples.
     accuracy : float
-        Fraction of the held-out samples whose label it predicts.
+        Accuracy on held-out samples.
     exponent : float
         Exponent of the calibration; above 1 the probabilities were underconfident, below 1 overconfident.
     seconds : float
-        Time of its fits to parts of the samples.
+        Time of its fits to the folds.
     """
 
     name: str
@@ -95,7 +95,7 @@ class MemberReport(NamedTuple):
 
 
 def note_preparations(imputed: bool, n_used: int = 0, n_samples: int = 0) -> str:
-    """Return what was done to fit a member; nothing is the empty text.
+    """Describe the preprocessing for a member; return an empty string if there was none.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def note_preparations(imputed: bool, n_used: int = 0, n_samples: int = 0) -> str
 
 
 def warn_of(notes: Mapping[str, str]) -> None:
-    """Warn of what was done to fit members, once for those with the same note."""
+    """Warn about the preprocessing for members, once for members with the same note."""
     for note in dict.fromkeys(notes.values()):
         names = ", ".join(repr(name) for name, own in notes.items() if own == note)
         warnings.warn(f"Members {names}: {note}.", UserWarning, stacklevel=5)
@@ -126,11 +126,11 @@ def describe_members(
     Parameters
     ----------
     names : sequence of str
-        The members that were measured.
+        The members with held-out results.
     columns : dict of str to (values, format)
-        What was measured about them.
+        The columns of the table.
     notes : dict of str to str
-        Also of members that were left out.
+        Notes on members, including excluded ones.
     noise_rate : float or None
 
     Examples
@@ -160,13 +160,13 @@ def squared_error(probabilities: Scores, target: ClassIndices, weights: npt.NDAr
     >>> squared_error(np.array([[0.8, 0.2], [0.5, 0.5]]), np.array([0, 1]), None)
     0.29
     """
-    # scikit-learn's brier_score_loss checks its input for 1.6 ms; a fused classifier needs it 40 times per member.
+    # scikit-learn's brier_score_loss spends 1.6 ms on validation, and a fused classifier calls it 40 times per member.
     truth = np.eye(probabilities.shape[1])[target]
     return float(np.average(((probabilities - truth) ** 2).sum(axis=1), weights=weights))
 
 
 def sharpen(probabilities: Scores, exponent: float) -> Scores:
-    """Raise probabilities to a power and scale each sample's to a sum of one.
+    """Raise probabilities to a power and normalize those of each sample to a sum of one.
 
     Examples
     --------
@@ -179,22 +179,21 @@ def sharpen(probabilities: Scores, exponent: float) -> Scores:
 
 
 def best_exponent(probabilities: Scores, target: ClassIndices, weights: Weights | None) -> float:
-    """Return the exponent with the smallest squared error, the first of equal ones."""
+    """Return the exponent with the smallest squared error; ties go to the first one."""
     errors = [squared_error(sharpen(probabilities, exponent), target, weights) for exponent in EXPONENTS]
     return float(EXPONENTS[int(np.argmin(errors))])
 
 
 def weigh_members(errors: npt.NDArray[np.float64], tolerance: float, least: float) -> npt.NDArray[np.float64]:
-    """Weigh members by their errors, as fractions of one; those below ``least`` get nothing.
+    """Return weights of members from their errors, with a sum of one; weights below ``least`` are set to 0.
 
     Examples
     --------
-    An error larger by the tolerance costs a factor of e:
+    If an error is larger by the tolerance, the weight is smaller by a factor of e:
 
     >>> weigh_members(np.array([0.20, 0.21, 0.40]), 0.01, 0.01).round(2)
     array([0.73, 0.27, 0.  ])
     """
-    weights = np.exp((errors.min() - errors) / tolerance)
+    weights: npt.NDArray[np.float64] = np.exp((errors.min() - errors) / tolerance)
     weights[weights < least * weights.sum()] = 0.0
-    shares: npt.NDArray[np.float64] = weights / weights.sum()
-    return shares
+    return weights / weights.sum()

@@ -1,4 +1,4 @@
-"""What ``fit`` hands to an algorithm, and what the algorithm hands back: a weighted sum of models."""
+"""The input of an algorithm, a :class:`Problem`, and its result, a weighted sum of models."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from fuselearn.learners import LabelModel, Learner, Model, Target, TreeModel, co
 from fuselearn.learners.forests import PackedTrees, restore_trees, store_trees
 from fuselearn.learners.learner import Counts, Indices, Scores, Weights
 
-# A loop over models takes longer than their sums for so few new samples.
+# Up to this number of new samples, a loop over models takes longer than the computations.
 FEW_SAMPLES = 32
 NOT_PACKED = object()
-"""Stands for models that cannot be packed."""
+"""Marks models that cannot be packed."""
 
 Output = Literal["scores", "decisions", "votes"]
 
 MOST_TRIES = 100
-"""Maximum number of draws until every class is among the samples drawn, or a tree has a split."""
+"""Maximum number of attempts to draw samples of every class, or to grow a tree with a split."""
 
 
 def never_stop(number: int, model: Model, **facts: float) -> bool:
-    """Train on."""
+    """Return False: continue training."""
     return False
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A bound table, the target, and how the fit goes on.
+    """The input of an algorithm: a prepared table, the target, and options of the fit.
 
     An algorithm is a function ``train_x(problem, **settings)`` that returns :class:`Trained`.
     """
@@ -41,49 +41,49 @@ class Problem:
     learner: Learner
     target: Target
     weights: Weights | None
-    """Sample weights; None means that all samples weigh the same. A fold is held out by weights of 0."""
+    """Sample weights; None means equal weights. Held-out samples have the weight 0."""
     rng: np.random.Generator
     X: Any
-    """The table as ``fit`` has checked it."""
+    """The table as validated by ``fit``."""
     on_iteration: Callable[..., bool] = never_stop
     """``on_iteration(number, model, **facts)`` is called after each member, counted from 1; True ends training."""
     out_of_bag: bool = False
-    """Whether out-of-bag scores are wanted."""
+    """Whether to compute out-of-bag scores."""
     n_jobs: int | None = None
     previous: Trained | None = None
-    """What an earlier fit returned, if this one continues it."""
+    """The result of the previous fit, if training is continued."""
     n_used: int | None = None
-    """Number of samples that take part, if some are held out."""
+    """Number of training samples, if some are held out."""
 
     @property
     def n_samples(self) -> int:
-        """Number of samples of the bound table."""
+        """Number of samples of the table."""
         return self.learner.n_samples
 
     @property
     def n_draws(self) -> int:
-        """Number of samples that a sample of the whole size has."""
+        """Number of draws for a bootstrap sample of the size of the training data."""
         return self.learner.n_samples if self.n_used is None else self.n_used
 
     @property
     def initial_weights(self) -> Weights:
-        """Sample weights, in proportion; all 1 if there are none."""
+        """Unnormalized sample weights; all 1 if there are none."""
         return np.ones(self.n_samples) if self.weights is None else self.weights
 
     @cached_property
     def samples(self) -> Any:
-        """The training samples as models take new ones."""
+        """The training samples as input of the models."""
         return self.learner.training_samples(self.X)
 
     def train(
         self, counts: Counts, seed: int, *, weights: Weights | None = None, features: npt.NDArray[np.intp] | None = None
     ) -> Any:
-        """Train a model on the samples drawn, and on all or some of the features."""
+        """Train a model on the samples drawn and on all or some features."""
         learner = self.learner if features is None else self.learner.restrict(features)
         return learner.train(self.target, counts, seed, weights=weights)
 
     def train_on_all(self, seed: int) -> Any:
-        """Train a model on all samples as they are, or as their weights say."""
+        """Train a model on all samples, with their weights if there are any."""
         counts, weights = count_all_samples(self.weights, self.n_samples, copies=self.learner.counts_copies)
         return self.learner.train(self.target, counts, seed, weights=weights)
 
@@ -97,11 +97,11 @@ class Trained:
     """Fitted attributes by name, such as ``gains_``."""
     out_of_bag: OutOfBag | None = None
     state: Any = None
-    """What a later fit needs to continue this one."""
+    """The state needed to continue training."""
 
 
 class OutOfBag:
-    """Mean scores of the training samples by the members that were not trained on them.
+    """Mean out-of-bag scores of the training samples.
 
     Examples
     --------
@@ -119,24 +119,24 @@ class OutOfBag:
         self.weight = np.zeros(n_samples)
 
     def add(self, samples: Indices, scores: Scores, weight: float = 1.0) -> None:
-        """Add the scores of a member for the samples that it was not trained on."""
+        """Add the scores of a member for its out-of-bag samples."""
         self.total[samples] += weight * scores
         self.weight[samples] += weight
 
     def scale(self, factor: float) -> None:
-        """Multiply the weights of all members so far."""
+        """Multiply the weights of all previous members by a factor."""
         self.total *= factor
         self.weight *= factor
 
     def mean(self) -> Scores:
-        """Return the weighted mean; NaN for samples that all members were trained on."""
+        """Return the weighted mean, NaN for samples in the bag of every member."""
         return self.total / np.where(self.weight > 0.0, self.weight, np.nan)[:, None]
 
 
 class WeightedSum:
-    """Sum the outputs of models, each times its coefficient.
+    """A weighted sum of the outputs of models.
 
-    Trees of classes or values are packed into one forest; other models predict one by one.
+    Trees of classes or values are packed into one forest; other models predict one after the other.
 
     Parameters
     ----------
@@ -145,10 +145,10 @@ class WeightedSum:
     n_columns : int
         Number of classes or labels, 1 for values.
     outputs : {"scores", "decisions", "votes"} or sequence of such
-        What each model contributes: its probabilities or values; scores above 0.5 for the labels that it chooses; or 1
-        for the class, or the labels, that it chooses and 0 for others.
+        Output of each model: its probabilities or values; scores above 0.5 for the predicted labels; or the predicted
+        class or labels as 0 and 1.
     divisor : float or array of shape (n_columns,), default=1.0
-        Divisor of the sum: with coefficients of 1, the number of votes makes it a mean with exact ties.
+        Divisor of the sum. With coefficients of 1 and the number of votes as the divisor, ties of the mean are exact.
 
     Examples
     --------
@@ -178,18 +178,18 @@ class WeightedSum:
         self.n_columns = n_columns
         self.outputs = [outputs] * len(models) if isinstance(outputs, str) else list(outputs)
         self.divisor = divisor
-        self.packed: Any = None  # made by the first prediction
+        self.packed: Any = None  # set by the first prediction
 
     def with_output(self, output: Output) -> WeightedSum:
         """Return the sum of the same models with another output."""
         return WeightedSum(self.models, self.coefficients, self.n_columns, output, self.divisor)
 
     def deciding(self) -> WeightedSum:
-        """Return the sum of the labels that the models choose by themselves."""
+        """Return the sum of the labels predicted by the models themselves."""
         return self.with_output("decisions") if self.outputs[0] == "scores" else self
 
     def scores(self, X: Any, n_threads: int | None = 1, *, only: Indices | None = None) -> Scores:
-        """Return the sum for each of the samples, as ``Learner.prepare`` returned them, or for some of them."""
+        """Return the sums for all or some samples, which were returned by ``Learner.prepare``."""
         if self._are_trees():
             return self._pack().scores(X if only is None else X[only], n_threads or 1) / self.divisor
         if only is None and hasattr(X, "shape") and X.shape[0] <= FEW_SAMPLES and (sum_up := self._pack_models()):
@@ -201,7 +201,7 @@ class WeightedSum:
         return total / self.divisor
 
     def outputs_of_models(self, X: Any, n_threads: int | None = 1, *, only: Indices | None = None) -> Iterator[Scores]:
-        """Yield what each model contributes, before it is multiplied by its coefficient."""
+        """Yield the output of each model, before multiplication by its coefficient."""
         pairs = zip(self.models, self.outputs, strict=True)
         if n_threads in (None, 1) or len(self.models) == 1:
             return (output_of(model, output, self.n_columns, X, only) for model, output in pairs)
@@ -209,11 +209,11 @@ class WeightedSum:
         return parallel(delayed(output_of)(*pair, self.n_columns, X, only) for pair in pairs)
 
     def leaves(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.int32]:
-        """Return the leaf that each sample ends in, tree by tree, if all models are trees."""
+        """Return the leaf of each sample in each tree, if all models are trees."""
         return self._pack().leaves(X, n_threads)
 
     def _pack_models(self) -> Callable[[Any], Scores] | None:
-        """Return a function that sums up all models' scores of a few samples at once; None if there is none."""
+        """Return a function for the sum of all models' scores that is fast for few samples; None if there is none."""
         if self.packed is None and set(self.outputs) == {"scores"}:
             self.packed = self.models[0].pack(self.models, self.coefficients) or NOT_PACKED
         return None if self.packed is NOT_PACKED else self.packed
@@ -228,24 +228,24 @@ class WeightedSum:
         return self.packed
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a copy or a file keeps: trees in a compact form, without the forest made of them."""
+        """Return the state for a copy or a file: trees in compact form, without the packed forest."""
         state = {name: value for name, value in vars(self).items() if name != "packed"}
         if self._are_trees():
             state["models"] = store_trees(self.models)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state of a copy or a file."""
+        """Restore the sum from the state of a copy or a file."""
         vars(self).update(state, packed=None)
         if isinstance(state["models"], dict):
             self.models = restore_trees(state["models"])
 
 
 def output_of(model: Model, output: Output, n_columns: int, X: Any = None, only: Indices | None = None) -> Scores:
-    """Return what a model contributes to a sum, for prepared samples or for those that it is bound to."""
+    """Return the output of a model for prepared samples or for its training samples."""
     if output == "scores":
         return model.scores(X, only=only)
     if output == "decisions":
-        assert isinstance(model, LabelModel), "only models of labels decide by other scores than probabilities"
+        assert isinstance(model, LabelModel), "only multi-label models have decision scores"
         return model.decisions(X, only=only)
     return model.choices(n_columns, X, only=only)

@@ -1,9 +1,7 @@
-"""How many labels are wrong, and on which a second fit relies, from held-out probabilities and the given labels.
+"""Label noise estimated from held-out probabilities, and weights of samples for a second fit by confident learning.
 
-Labels drawn at random differ even where a model is nearly certain: `separate_noise`. The weights of the second fit come
-from confident learning. A class is predicted with confidence for a sample if its probability is at least the mean
-probability of the class where it is the label. The counts of labels and confident classes estimate which class is
-labeled as which [1]_.
+A class is predicted with confidence for a sample if its probability is at least the mean probability of the class over
+the samples with that label. The joint counts of labels and confident classes estimate the noise of the labels [1]_.
 
 .. [1] Northcutt, C. G., Jiang, L., Chuang, I. L. (2021). Confident learning: estimating uncertainty in dataset labels.
    Journal of Artificial Intelligence Research 70, 1373-1411.
@@ -21,42 +19,42 @@ from fuselearn.learners.learner import Scores, Weights
 
 ClassIndices = npt.NDArray[np.integer]
 
-# A class keeps all of its samples if fewer than so many would remain.
+# A class keeps all samples if fewer than this number would remain.
 LEAST_OF_CLASS = 3
 LEAST_TRUST = 0.02
-# A class of which many samples have other labels gets back at most so many times its weight.
+# Maximum factor that compensates a class for its mislabeled samples.
 MOST_GAIN = 3.0
 JOINT_PRIOR = 0.001
-# Equal probabilities are not less than their mean.
+# Tolerance, so that equal probabilities are not below their mean by rounding.
 ROUNDING = 1e-9
-# With fewer contradicted labels, a second fit changes nothing.
+# Minimum fraction of contradicted labels for a second fit.
 LEAST_CONTRADICTED = 0.05
 MOST_WEIGHT = 0.5
-# An interval of 90 %, and how many standard errors that are to each side.
+# One side of an interval of 90 %, also as a number of standard errors.
 QUANTILE = 0.05
 N_ERRORS = 1.645
-# The estimate of the noise weighs all pairs of an exponent and a fraction of labels drawn at random; at most half of
-# the labels are wrong. That none is and p is calibrated has this probability before the labels are seen.
+# The noise estimate averages over all pairs of an exponent and a fraction of random labels. At most half of the labels
+# are wrong. The last number is the prior probability that all labels are correct and p is calibrated.
 SHARPNESS = np.geomspace(1.0, 5.0, 10)
 N_FRACTIONS = 25
 MOST_WRONG = 0.5
 MOST_RANDOM = 0.95
 PRIOR_OF_NO_NOISE = 0.1
-# So many samples tell the fraction to a third digit.
+# With this number of samples, the estimate has an accuracy of about 0.001.
 MOST_SAMPLES = 20_000
 
 
 class EvenNoise(NamedTuple):
-    """What held-out probabilities tell about wrong labels that are spread evenly.
+    """Estimates about wrong labels, assuming that they are spread evenly over samples and classes.
 
     Attributes
     ----------
     exponent : float
-        Probabilities of the correct classes are in proportion to p^exponent.
+        The probabilities of the correct classes are proportional to p^exponent.
     rate : float
         Fraction of wrong labels.
     least : float
-        It is larger than this with a probability of 95 %.
+        Lower bound of the fraction, which is larger with a probability of 95 %.
     """
 
     exponent: float
@@ -68,19 +66,18 @@ def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights
     """Distinguish wrong labels from samples that are hard to classify.
 
     Probabilities p that were calibrated to noisy labels are underconfident about the correct classes. If a fraction e
-    of the labels is drawn at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the correct
-    classes: even where q is certain, a fraction of the labels differs, which no power of p can express. With q in
-    proportion to p^b, all pairs of b and e are weighed by their likelihood, beside the hypothesis that no label is
-    wrong and q is p. The exponent is the b with which q is closest to its mean over all of these. The rate is the one
-    for e with 1 / (1 - e) equal to its mean: the factor by which prediction sets are corrected.
+    of the labels is replaced at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the
+    correct classes. This has a maximum below 1, which no power of p has. With q proportional to p^b, all pairs of b and
+    e are weighted by their likelihood. The exponent is the b for which q is closest to its mean over all pairs. The
+    rate corresponds to the e for which 1 / (1 - e), the factor that corrects prediction sets, equals its mean.
 
-    Probabilities of a model that cannot separate the classes, such as a line between two circles, follow no power of
-    the correct ones, and the rate is too large.
+    If a model cannot separate the classes, such as a linear one for two concentric circles, its probabilities are not a
+    power of the correct ones, and the rate is too large.
 
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        Of held-out samples.
+        Held-out probabilities.
     target : int array of shape (n_samples,)
         Class indices of the labels.
     weights : array of shape (n_samples,), optional
@@ -88,7 +85,7 @@ def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights
 
     Examples
     --------
-    Underconfident probabilities, and labels of which none or every fifth is wrong:
+    Underconfident probabilities; no label, or every fifth label, is wrong:
 
     >>> rng = np.random.default_rng(0)
     >>> correct = rng.dirichlet([0.5, 0.5], 5_000)
@@ -122,16 +119,17 @@ def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights
 
 
 class ConfidentJoint(NamedTuple):
-    """How often each label meets each confident class.
+    """Joint counts of labels and confident classes.
 
     Attributes
     ----------
     thresholds : array of shape (n_classes,)
-        Mean probability of each class where it is the label.
+        Mean probability of each class over the samples with that label.
     is_contradicted : bool array of shape (n_samples,)
-        Whether another class than the label is predicted with confidence.
+        Whether a class other than the label is predicted with confidence.
     counts : array of shape (n_classes, n_classes)
-        The weight of the samples of each label (row) by class (column), scaled to that of the labels.
+        The weight of the samples with each label (row) and confident class (column), scaled to the totals of the
+        labels.
     """
 
     thresholds: Scores
@@ -146,19 +144,19 @@ class ConfidentJoint(NamedTuple):
     @property
     def noise_matrix(self) -> Scores:
         """Probability that a class (row) is labeled as each class (column)."""
-        totals = self.counts.sum(axis=0)  # 0 for a class that no sample counts for
+        totals = self.counts.sum(axis=0)  # 0 for a class that is never predicted with confidence
         counts = np.where(totals > 0.0, self.counts, np.eye(len(totals)))
         matrix: Scores = (counts / counts.sum(axis=0)).T
         return matrix
 
 
 def count_confident(probabilities: Scores, target: ClassIndices, weights: Weights | None = None) -> ConfidentJoint:
-    """Compare labels with the classes that are predicted with confidence.
+    """Count labels and classes that are predicted with confidence.
 
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        Of held-out samples.
+        Held-out probabilities.
     target : int array of shape (n_samples,)
         Class indices of the labels.
     weights : array of shape (n_samples,), optional
@@ -188,20 +186,20 @@ def count_confident(probabilities: Scores, target: ClassIndices, weights: Weight
 
 
 def trust_labels(joint: ConfidentJoint, probabilities: Scores, target: ClassIndices) -> Weights:
-    """Weigh samples by how far their label is to be trusted.
+    """Compute sample weights for a second fit, which are lower for labels that are probably wrong.
 
-    With d_z the fraction of the confident class z that is labeled as z, ratios r_c = p_c / t_c of probabilities and
-    thresholds, and ``keep`` 0 for a contradicted label z and 1 for others, the weight is ::
+    With d_z the fraction of the samples of confident class z that are labeled z, r_c = p_c / t_c the ratio of
+    probability and threshold, and keep = 0 for a contradicted label z, else 1, the weight is ::
 
-        w = clip(1 / d_z, 1, 3) (keep + clip(r_z / max_c r_c, 0.02, 1)^3) / 2,
+        w = clip(1 / d_z, 1, 3) (keep + clip(r_z / max_c r_c, 0.02, 1)^3) / 2.
 
-    0 if it is not above 0.02, and scaled to a mean of 1 over the others. A class that would keep fewer than three
-    samples keeps all.
+    Weights up to 0.02 are set to 0, and the others are scaled to a mean of 1. If fewer than three labels of a class are
+    not contradicted, none of them is treated as contradicted.
 
     Parameters
     ----------
     joint : ConfidentJoint
-        Of the same samples.
+        As returned by `count_confident` for the same samples.
     probabilities, target
         As for `count_confident`.
 
@@ -229,7 +227,7 @@ def trust_labels(joint: ConfidentJoint, probabilities: Scores, target: ClassIndi
 
 
 def weigh_second_fit(contradicted: float) -> float:
-    """Return the weight of the models fitted again: the fraction of contradicted labels, if there are some, up to half.
+    """Return the weight of the second fit: the fraction of contradicted labels, at most 0.5, and 0 below 0.05.
 
     Examples
     --------
@@ -240,10 +238,10 @@ def weigh_second_fit(contradicted: float) -> float:
 
 
 def bound_noise(noise: EvenNoise, contradicted: float, n_samples: float) -> tuple[float, float]:
-    """Return an interval of the fraction of wrong labels.
+    """Return an interval for the fraction of wrong labels.
 
-    At least those labels are wrong that samples which are hard to predict do not explain, at most all contradicted ones
-    and 1.645 standard errors more.
+    The lower bound excludes samples that are hard to predict. The upper bound is the fraction of contradicted labels,
+    extended by 1.645 standard errors.
 
     Examples
     --------
@@ -262,7 +260,7 @@ def describe_labels(
     classes: npt.NDArray[Any],
     again: tuple[int, int, float],
 ) -> str:
-    """Return what is estimated about the labels, as text.
+    """Describe the estimated label noise as text.
 
     Parameters
     ----------
@@ -271,26 +269,24 @@ def describe_labels(
     noise_matrix : array of shape (n_classes, n_classes)
     classes : array of shape (n_classes,)
     again : (int, int, float)
-        The number of labels that are not trusted, that of the members fitted again, and the weight of these.
+        The number of contradicted labels, the number of members fitted again, and their weight.
 
     Examples
     --------
     >>> matrix = np.array([[0.9, 0.1], [0.2, 0.8]])
     >>> print(describe_labels(0.12, (0.07, 0.37), matrix, np.array(["no", "yes"]), (40, 5, 0.3)))
-    about 12.0% of the labels seem to be wrong; at least 7.0%, and at most 37.0% if no sample is hard to predict
-    40 labels are not trusted; 5 members are fitted again with less weight on doubtful labels, and count with 0.300
+    about 12.0% of the labels seem to be wrong; at least 7.0%, and at most 37.0% if all contradicted labels are wrong
+    40 doubtful labels are ignored in a second fit of 5 members, with a weight of 0.300
     labeled as     no    yes
     no          0.900  0.100
     yes         0.200  0.800
     """
     n_doubted, n_again, weight = again
-    fitted = "no member is fitted again"
-    if n_again:
-        fitted = f"{n_again} members are fitted again with less weight on doubtful labels, and count with {weight:.3f}"
+    second = f"ignored in a second fit of {n_again} members, with a weight of {weight:.3f}"
     lines = [
         f"about {noise_rate:.1%} of the labels seem to be wrong; at least {interval[0]:.1%}, "
-        f"and at most {interval[1]:.1%} if no sample is hard to predict",
-        f"{n_doubted} labels are not trusted; {fitted}",
+        f"and at most {interval[1]:.1%} if all contradicted labels are wrong",
+        f"{n_doubted} doubtful labels" + (f" are {second}" if n_again else "; no second fit"),
     ]
     names = [str(one) for one in classes.tolist()]
     width, wide = max(map(len, ["labeled as", *names])), max(map(len, ["0.000", *names]))

@@ -65,7 +65,7 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
     >>> bool((same_model.predict(X) == model.predict(X)).all())
     True
     """
-    from skops import io as skops  # takes long to import
+    from skops import io as skops  # slow import
 
     with _refusing(f"{type(model).__name__} cannot be saved."):
         refuse_foreign_estimators(model)
@@ -106,7 +106,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> fuselearn.load(path)
     CARTClassifier()
     """
-    from skops import io as skops  # takes long to import
+    from skops import io as skops  # slow import
 
     data = find_file(path).read_bytes()
     with _refusing(f"{os.fspath(path)} cannot be loaded."), _open_archive(io.BytesIO(data)) as file:

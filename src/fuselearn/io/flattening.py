@@ -167,7 +167,7 @@ class _Reader:
     def build_array(self, number: int, kind: str, first: int, shape: list[int], order: Any) -> npt.NDArray[Any]:
         pool = self._arrays[kind]
         if 0 in shape and max(shape) > LONGEST_EMPTY:  # it takes no memory, but time
-            raise ModelFileError("It contains an array without numbers that claims to be long.")
+            raise ModelFileError("It contains an empty array with a shape that is too large.")
         return pool[first : first + math.prod(shape)].reshape(shape, order=order)
 
     def build_objects(self, number: int, shape: list[int], *values: Any) -> npt.NDArray[Any]:

@@ -235,7 +235,7 @@ def _(rule: rules.KnownSets, graph: Graph, estimator: MultilabelBase, scores: st
 
 
 def add_mixture(rule: SetMixture, graph: Graph, matrix: str, scores: str) -> str:
-    """Add the rule that also asks forests whose classes are label sets."""
+    """Add the rule that also uses forests whose classes are label sets."""
     add, q = graph.add, rule.frequencies_
     of_label, of_forests, of_frequency = rule.coef_.tolist()
     known = add("Div", add("Add", *(add_scores(forest, graph, matrix) for forest in rule.forests_)), 2.0)
@@ -246,5 +246,5 @@ def add_mixture(rule: SetMixture, graph: Graph, matrix: str, scores: str) -> str
 
 
 def add_set_odds(rule: Any, graph: Graph, scores: str) -> str:
-    """Add the sum of the log-odds of each set's labels."""
+    """Add the sum of log-odds over the labels of each set."""
     return graph.add("MatMul", add_log_odds(graph, scores, SET_BOUND), rule.sets_.T.astype(np.float64))

@@ -41,7 +41,8 @@ from fuselearn.multilabel.ensemble import OnSomeFeatures
 from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
 from fuselearn.multilabel.methods.chain import Chain
 from fuselearn.multilabel.methods.fused import FusedModel
-from fuselearn.multilabel.methods.homer import LEAF, HOMERModel
+from fuselearn.multilabel.methods.hierarchy import LEAF
+from fuselearn.multilabel.methods.homer import HOMERModel
 from fuselearn.multilabel.methods.label_trees import LabelForest
 from fuselearn.multilabel.methods.log_odds import LEAST_PROBABILITY
 

@@ -239,7 +239,7 @@ def _predict(
 
 
 def _predict_set(model: Any, X: Any, coverage: float) -> npt.NDArray[np.bool_]:
-    """Predict sets; pipelines and searches do not pass the method on."""
+    """Predict sets, also for pipelines and searches, which do not have ``predict_set``."""
     if hasattr(model, "best_estimator_"):
         return _predict_set(model.best_estimator_, X, coverage)
     if hasattr(model, "steps"):
@@ -251,7 +251,7 @@ def _predict_set(model: Any, X: Any, coverage: float) -> npt.NDArray[np.bool_]:
 
 
 def _no_predictions(model: Any, proba: bool, coverage: float | None) -> tuple[Any, Any, Any]:
-    """Return empty predictions, probabilities and sets, which models refuse to compute."""
+    """Return empty predictions, probabilities and sets, since models raise an error for empty tables."""
     predictor = find_predictor(model)
     labels, classes = getattr(predictor, "labels_", None), getattr(predictor, "classes_", ())
     names = classes if labels is None else labels

@@ -187,7 +187,8 @@ def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
     groups = _indistinct_groups(result, alpha)
     ranks = result.mean_ranks.sort_values(kind="stable")
     styles = method_styles(result.mean_ranks.index)
-    low, high = np.floor(ranks.iloc[0]), np.ceil(ranks.iloc[-1])
+    low = np.floor(ranks.iloc[0])
+    high = max(np.ceil(ranks.iloc[-1]), low + 1)
     margin = 0.02 * (high - low)
     half = (len(ranks) + 1) // 2
     levels = _bar_levels([(ranks[best], ranks[worst]) for best, worst in groups], 4 * margin)

@@ -329,7 +329,8 @@ def score_classes(
     }
     if probabilities is not None:
         table = np.asarray(probabilities, dtype=np.float64)
-        scores["log_loss"] = metrics.log_loss(truth, table / table.sum(axis=1, keepdims=True), labels=classes)
+        table = table / table.sum(axis=1, keepdims=True)
+        scores["log_loss"] = metrics.log_loss(truth, table, labels=classes)
         if len(present) > 1:
             scores["auc"] = np.mean([metrics.roc_auc_score(truth == c, table[:, c]) for c in present])
         scores["brier"] = metrics.brier_score_loss(truth, table, labels=classes, scale_by_half=False)

@@ -181,7 +181,7 @@ def run_suite(
         if tell == "bar":
             tell = stack.enter_context(progress_bar(suite.name))
         stack.enter_context(quietly())
-        # In a batch, finished results would have to wait for slower ones.
+        # Without batches, so that finished results do not wait for slower ones.
         parallel = Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
         jobs = effective_n_jobs(parallel.n_jobs)
         run = store.start_run(suite.name, jobs=jobs, command=command)

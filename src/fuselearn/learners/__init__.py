@@ -1,9 +1,9 @@
-"""Learners: tables bound to a way of learning, on which any number of models are trained.
+"""Learners: tables prepared once, on which any number of models are trained.
 
-:func:`bind` does the expensive work on a table once and returns a *learner*, which trains any number of *models* on any
-target (classes, labels or values) and any sample, given as how often each sample was drawn. There is one learner for
-trees, one for SVMs and one for clones of any other estimator. The learner of SVMs is in ``fuselearn.learners.svm``:
-ensembles of trees need not load it.
+:func:`bind` does the expensive work on a table once and returns a *learner*. It trains any number of *models* on any
+target (classes, labels or values) and any draw of samples, given as the number of times that each sample was drawn.
+There is one learner for trees, one for SVMs and one for clones of any other estimator. The learner of SVMs is in
+``fuselearn.learners.svm``, so that ensembles of trees do not import it.
 """
 
 from fuselearn.learners.clones import CloneLearner, CloneModel, LabelClones

@@ -1,4 +1,4 @@
-"""The learners of clones: any scikit-learn classifier or regressor, and any multi-label classifier."""
+"""Learners that train clones of any scikit-learn classifier or regressor, or of any multi-label classifier."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _LABEL_VALUES = np.array([0, 1])
 
 
 class CloneLearner(BoundLearner):
-    """Train clones of a scikit-learn classifier, or regressor, on samples of a table.
+    """Train clones of a scikit-learn classifier or regressor on drawn samples of a table.
 
-    If the estimator takes ``sample_weight``, it gets the drawn samples once, weighted by their counts; otherwise it
-    gets every drawn sample as often as it was drawn, and weights other than counts become draws. From a sample of one
-    class only, a classifier that always predicts it is made instead.
+    If the estimator supports ``sample_weight``, it is fitted to the distinct drawn samples, weighted by their counts.
+    Otherwise drawn samples are repeated, and samples are drawn in proportion to other weights. If all drawn samples
+    have the same class, the model is a classifier that always predicts it.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        Passed to the estimator as it is.
+        Passed to the estimator unchanged.
     estimator : classifier or regressor
     n_threads : int
-        Clones for labels that are trained at the same time.
+        Number of clones for labels trained in parallel.
 
     Examples
     --------
@@ -90,11 +90,11 @@ class CloneLearner(BoundLearner):
         return not hasattr(estimator, "_bind_table")
 
     def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
-        """Return a learner whose clones get features of 0 and 1 appended to the table."""
+        """Return a learner for the table with binary features appended."""
         return self._replaced(bound=self.bound.extend(columns[:, :n_columns]))
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
-        """Return a learner whose clones get some features of the table."""
+        """Return a learner for some features of the table."""
         return self._replaced(bound=self.bound.extend(self.bound.appended[:, :0]), features=features)
 
     def release(self) -> None:
@@ -102,7 +102,7 @@ class CloneLearner(BoundLearner):
         self.bound.release()
 
     def _features(self) -> npt.NDArray[np.intp] | None:
-        """List the features that the clones see: chosen ones, and appended ones behind the whole table."""
+        """Return the feature indices for the clones: selected ones, and appended ones after all others."""
         if self.features is None:
             return None
         n_features, n_appended = self.bound.table.shape[1], self.bound.appended.shape[1]
@@ -113,9 +113,9 @@ class CloneLearner(BoundLearner):
 
 
 class CloneModel(Model):
-    """One fitted classifier, or one fitted regressor, which has no classes.
+    """A fitted classifier or regressor.
 
-    Classes that a classifier has not seen get score 0.
+    The score of classes that are missing from the classifier's training samples is 0.
 
     Examples
     --------
@@ -138,11 +138,11 @@ class CloneModel(Model):
         self.bound = Bound() if bound is None else bound
 
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return class probabilities, the votes of a classifier that has none, or predicted values as a column."""
+        """Return class probabilities, one-hot predictions of a classifier without them, or predicted values."""
         return self.score_completed(self.complete(X, appended, only))
 
     def score_completed(self, X: Any) -> Scores:
-        """Return the scores of samples that ``complete`` returned."""
+        """Return the scores of samples returned by ``complete``."""
         kind = type(self.estimator).__name__
         if self.classes is None:
             predictions = np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(X.shape[0], 1)
@@ -163,7 +163,7 @@ class CloneModel(Model):
         return self._class_indices(self.estimator.predict(self.complete(X)))
 
     def complete(self, X: Any, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Any:
-        """Select samples, by default of the training samples, and the features that the estimator was fitted on."""
+        """Select samples, by default training samples, with the features that the estimator was fitted on."""
         if X is None:
             X = self.bound.table
             if appended is None:
@@ -180,7 +180,7 @@ class CloneModel(Model):
 
 
 class LabelClones(LabelModel):
-    """One fitted classifier per label.
+    """Fitted classifiers, one per label.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class LabelClones(LabelModel):
         self.n_threads = n_threads
 
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the classifiers' probabilities, or their votes if they have none."""
+        """Return the classifiers' probabilities, or their predictions if they have none."""
         X = self.models[0].complete(X, appended, only)
         found = Parallel(n_jobs=self.n_threads, prefer="threads")(
             delayed(model.score_completed)(X) for model in self.models
@@ -205,16 +205,16 @@ class LabelClones(LabelModel):
         return np.column_stack([scores[:, 1] for scores in found])
 
     def split(self) -> list[CloneModel]:
-        """Return each classifier as a model of its own, of the classes 0 and 1."""
+        """Return each classifier as a separate model of the classes 0 and 1."""
         return self.models
 
 
 class MultilabelCloneLearner(CloneLearner):
-    """Train clones of a multi-label classifier on samples of a table.
+    """Train clones of a multi-label classifier on drawn samples of a table.
 
-    If the classifier takes ``sample_weight``, it is fitted on the drawn samples weighted by their counts; otherwise on
-    every drawn sample as often as it was drawn. Labels that are constant on the drawn samples, which many classifiers
-    reject, are left out.
+    If the classifier supports ``sample_weight``, it is fitted to the distinct drawn samples, weighted by their counts;
+    otherwise drawn samples are repeated. Labels that are constant on the drawn samples are excluded, since many
+    classifiers raise an error for them.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class MultilabelCloneLearner(CloneLearner):
         Passed to the classifier unchanged.
     estimator : classifier
     keep_seeds : bool, default=False
-        Whether all clones keep a ``random_state`` of the classifier that is not None.
+        Whether clones keep a ``random_state`` other than None instead of getting different seeds.
     """
 
     def __init__(self, X: Any, estimator: BaseEstimator, *, keep_seeds: bool = False) -> None:
@@ -231,8 +231,8 @@ class MultilabelCloneLearner(CloneLearner):
 
     @property
     def takes_weights(self) -> bool:
-        """Whether the classifier takes sample weights."""
-        from sklearn.multioutput import MultiOutputClassifier  # takes long to import
+        """Whether the classifier supports sample weights."""
+        from sklearn.multioutput import MultiOutputClassifier  # slow import
 
         each = getattr(self.estimator, "estimator", None)
         return has_fit_parameter(self.estimator, "sample_weight") and not (
@@ -257,7 +257,7 @@ class MultilabelCloneLearner(CloneLearner):
             samples = np.repeat(samples, counts[samples])
         elif (
             weights is not None or counts.max() > 1
-        ):  # with weights of 1, a forest would draw other samples than without
+        ):  # a forest draws different samples with weights of 1 than without weights
             given["sample_weight"] = (counts if weights is None else weights)[samples].astype(np.float64)
         # scikit-learn treats a single label column as classes.
         columns = np.repeat(labels, 2) if len(labels) == 1 else labels
@@ -267,7 +267,7 @@ class MultilabelCloneLearner(CloneLearner):
 
 
 class MultilabelClone(LabelModel):
-    """One fitted multi-label classifier.
+    """A fitted multi-label classifier.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ class MultilabelClone(LabelModel):
         self.bound = Bound() if bound is None else bound
 
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
-        """Return the classifier's probabilities of the labels, or its predicted labels if it has none."""
+        """Return the classifier's label probabilities, or its predicted labels if it has none."""
         X = self.bound.table if X is None else X
         X = X if only is None else take_rows(X, only)
         if self.estimator is None:
@@ -312,7 +312,7 @@ class MultilabelClone(LabelModel):
 
 
 def append_features(X: Any, columns: npt.NDArray[Any]) -> Any:
-    """Append features of 0 and 1 to a table of any kind.
+    """Append binary features to a table of any kind.
 
     Examples
     --------
@@ -337,16 +337,16 @@ def append_features(X: Any, columns: npt.NDArray[Any]) -> Any:
 
 
 def _name(number: int, others: set[Any]) -> Any:
-    """Name an appended feature as the others are named: by text or by number."""
+    """Return an unused name for an appended feature, of the same type as the other names."""
     return f"label {number}" if all(isinstance(name, str) for name in others) else number
 
 
 def _fit_classifier(
     estimator: BaseEstimator, X: Any, y: npt.NDArray[Any], counts: Counts, seed: int, weights: Weights | None
 ) -> Any:
-    """Fit a clone, or, where one class was drawn only, a classifier that always predicts it."""
+    """Fit a clone, or, if a single class was drawn, a classifier that always predicts it."""
     drawn = y[counts > 0]
-    if (drawn == drawn[0]).all():  # many classifiers refuse to learn from it
+    if (drawn == drawn[0]).all():  # many classifiers raise an error for a single class
         estimator = DummyClassifier()
     return fit_clone(estimator, X, y, counts, seed, weights=weights)
 
@@ -356,8 +356,8 @@ def fit_clone(
 ) -> Any:
     """Fit a clone of any scikit-learn estimator to the samples drawn.
 
-    An estimator that takes ``sample_weight`` gets the drawn samples once, weighted by their counts or by ``weights``;
-    another one gets every drawn sample as often as it was drawn.
+    An estimator that supports ``sample_weight`` is fitted to the distinct drawn samples, weighted by their counts or by
+    ``weights``; for others, drawn samples are repeated.
     """
     model = seed_estimator(clone(estimator), seed)
     samples = np.flatnonzero(counts)
@@ -366,21 +366,21 @@ def fit_clone(
         return model.fit(take_rows(X, samples), y[samples], sample_weight=drawn_weights)
     if weights is not None:
         raise ValueError(
-            f"{type(model).__name__} does not support sample_weight, so it can be trained on drawn samples only."
+            f"{type(model).__name__} does not support sample_weight; it can only be trained on drawn samples."
         )
     samples = np.repeat(samples, counts[samples])
     return model.fit(take_rows(X, samples), y[samples])
 
 
 def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
-    """Return the probabilities of the labels as one array, whatever their form.
+    """Return label probabilities of any form as a single array.
 
     Parameters
     ----------
     output : array or list of arrays
         The output of ``predict_proba``: an (n_samples, n_labels) array, or scikit-learn's list with an (n_samples, 2)
-        array per label; or an ``oob_decision_function_`` of shape (n_samples, 2, n_labels). Every label has had both
-        values in training.
+        array per label; or an ``oob_decision_function_`` of shape (n_samples, 2, n_labels). No label was constant in
+        training.
     n_labels : int
 
     Returns
@@ -395,14 +395,14 @@ def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
     """
     if isinstance(output, Sequence) and np.ndim(output[0]) == 2:
         if len(output) != n_labels:
-            raise ValueError(f"Expected probabilities of {n_labels} labels, but the list has {len(output)} arrays.")
+            raise ValueError(f"Expected probabilities of {n_labels} labels, got a list of {len(output)} arrays.")
         output = np.stack([np.asarray(one, dtype=np.float64) for one in output], axis=-1)
     table = np.asarray(output, dtype=np.float64)
     if table.ndim == 2 and n_labels == 1 and table.shape[1] == 2:
         table = table[:, :, None]
     if table.ndim == 3 and table.shape[1:] == (2, n_labels):
-        # Samples in every bag have no votes, which must not be read as probabilities of 0.
+        # Samples without out-of-bag votes have only zeros, which are not probabilities of 0.
         return np.where(table.any(axis=1), table[:, 1, :], np.nan)
     if table.ndim == 2 and table.shape[1] == n_labels:
         return table
-    raise ValueError(f"Expected probabilities of {n_labels} labels, but their shape is {table.shape}.")
+    raise ValueError(f"Expected probabilities of {n_labels} labels, got an array of shape {table.shape}.")

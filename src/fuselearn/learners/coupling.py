@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# Two numbers do not need more, and the largest problems would need much memory.
+# Enough samples to fit two parameters; more would need much memory if there are many classes.
 _MOST_ROWS = 5_000
 _BOUND = 3.0
 _MOST_STEPS, _MOST_HALVINGS, _TOLERANCE = 50, 20, 1e-6
@@ -29,27 +29,27 @@ _SMALLEST = np.finfo(np.float64).tiny
 class Coupling(NamedTuple):
     """Conversion of the probabilities of one-vs-rest SVMs to class probabilities."""
 
-    shares: Floats  # (n_classes,)
+    shares: Floats  # fraction of training samples of each class
     sharpness: float = 1.0
     balance: float = 0.0
 
     @property
     def log_shares(self) -> Floats:
-        """Logarithms of the shares; 0 for a class without rows, whose machine always says 0."""
+        """Logarithms of the class fractions; 0 for a class without samples, whose SVM always predicts 0."""
         return np.log(np.where(self.shares > 0.0, self.shares, 1.0))
 
-    def apply(self, chances: Floats) -> Floats:
-        """Return the probabilities of the classes.
+    def apply(self, probabilities: Floats) -> Floats:
+        """Return the class probabilities.
 
         Parameters
         ----------
-        chances : array of shape (n_rows, n_classes)
+        probabilities : array of shape (n_samples, n_classes)
             The probabilities of the SVMs.
 
         Returns
         -------
-        array of shape (n_rows, n_classes)
-            Rows sum to one. Where all chances are 0, they are the shares.
+        array of shape (n_samples, n_classes)
+            Rows sum to one. If all SVMs predict 0, the probabilities are the class fractions.
 
         Examples
         --------
@@ -57,8 +57,8 @@ class Coupling(NamedTuple):
         array([[0.2, 0.8],
                [0.5, 0.5]])
         """
-        possible = chances > 0.0
-        logarithms = self.sharpness * np.log(np.where(possible, chances, 1.0)) + self.balance * self.log_shares
+        possible = probabilities > 0.0
+        logarithms = self.sharpness * np.log(np.where(possible, probabilities, 1.0)) + self.balance * self.log_shares
         logarithms[~possible] = -np.inf
         largest = logarithms.max(axis=1, keepdims=True)
         known = np.isfinite(largest)
@@ -67,48 +67,49 @@ class Coupling(NamedTuple):
 
 
 def fit_coupling(
-    shares: Floats,
-    chances: Floats,
+    fractions: Floats,
+    probabilities: Floats,
     labels: npt.NDArray[np.integer],
     truth: npt.NDArray[np.bool_],
     weights: Floats,
 ) -> Coupling:
     """Fit the coupling to held-out samples.
 
-    The probability of a label is that of all classes with the label. Its cross entropy to targets slightly inside 0
-    and 1, as in Platt's method, is minimized.
+    The probability of a label is the total probability of the classes with this label. The coupling minimizes the cross
+    entropy of the labels, with targets slightly inside 0 and 1 as in Platt's method.
 
     Parameters
     ----------
-    shares : array of shape (n_classes,)
-        The share of each class in training.
-    chances : array of shape (n_rows, n_classes)
+    fractions : array of shape (n_classes,)
+        The fraction of training samples of each class.
+    probabilities : array of shape (n_samples, n_classes)
         The probabilities of the SVMs for held-out samples.
     labels : array of shape (n_classes, n_labels)
         1 where a class has a label, else 0.
-    truth : array of shape (n_rows, n_labels)
-    weights : array of shape (n_rows,)
+    truth : array of shape (n_samples, n_labels)
+        The true labels of the held-out samples.
+    weights : array of shape (n_samples,)
     """
-    step = -(-len(chances) // _MOST_ROWS)
-    known = shares > 0.0  # a class without rows has no chance, whatever the coupling
-    chances = np.maximum(np.compress(known, chances[::step], axis=1), _SMALLEST)
+    step = -(-len(probabilities) // _MOST_ROWS)
+    known = fractions > 0.0  # the probability of a class without samples is 0 with any coupling
+    probabilities = np.maximum(np.compress(known, probabilities[::step], axis=1), _SMALLEST)
     truth, weights = truth[::step], weights[::step, None]
     positive, negative = (weights * truth).sum(axis=0), (weights * ~truth).sum(axis=0)
     targets = np.where(truth, (positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0))
     members = labels[known].astype(np.float64)
-    logarithms, log_shares = np.log(chances), np.log(shares[known])
+    logarithms, log_fractions = np.log(probabilities), np.log(fractions[known])
 
     def measure(parameters: Floats) -> tuple[float, Floats, Floats]:
-        """Return the cross entropy, its slopes by the logarithm of the sharpness and by the balance, and curvature."""
+        """Return the cross entropy, its gradient (logarithm of the sharpness, balance) and expected Hessian."""
         sharpness, balance = float(np.exp(parameters[0])), float(parameters[1])
-        classes = Coupling(shares[known], sharpness, balance).apply(chances)
+        classes = Coupling(fractions[known], sharpness, balance).apply(probabilities)
         likely = np.clip(_sum_up(classes, members), _SMALLEST, 1.0)
         unlikely = np.clip(1.0 - likely, np.finfo(np.float64).eps, 1.0)
         loss = -(weights * (targets * np.log(likely) + (1.0 - targets) * np.log(unlikely))).sum()
-        # Probabilities sum to one, so that what all classes gain alike changes nothing.
+        # Probabilities are normalized, so an equal change of all classes has no effect and is subtracted.
         gains = [
             _sum_up(classes * (gain - (classes * gain).sum(axis=1, keepdims=True)), members)
-            for gain in (sharpness * logarithms, log_shares)
+            for gain in (sharpness * logarithms, log_fractions)
         ]
         by_label = weights * ((1.0 - targets) / unlikely - targets / likely)
         information = weights / (likely * unlikely)
@@ -116,20 +117,20 @@ def fit_coupling(
         return float(loss), np.array([(by_label * gain).sum() for gain in gains]), np.array(curvature)
 
     sharpness, balance = _minimize(measure, np.zeros(2))
-    return Coupling(shares, float(np.exp(sharpness)), float(balance))
+    return Coupling(fractions, float(np.exp(sharpness)), float(balance))
 
 
 def _sum_up(classes: Floats, members: Floats) -> Floats:
-    """Return the sum over the classes with each label, without a product if the classes are the labels."""
+    """Return the sum over the classes with each label; no product is needed if the classes are the labels."""
     return (
         classes if len(members) == members.shape[1] and (members == np.eye(len(members))).all() else classes @ members
     )
 
 
 def _minimize(measure: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats) -> Floats:
-    """Minimize a function of two numbers within their bounds by Fisher scoring, with steps halved until it falls.
+    """Minimize a function of two bounded parameters by Fisher scoring with step halving.
 
-    SciPy's solvers start BLAS threads for matrices of two rows, which takes longer than all else on a busy computer.
+    SciPy's solvers start BLAS threads even for 2 x 2 matrices, which would dominate the time on a busy computer.
     """
     found, (loss, slopes, curvature) = start, measure(start)
     for _ in range(_MOST_STEPS):
@@ -149,7 +150,7 @@ def _minimize(measure: Callable[[Floats], tuple[float, Floats, Floats]], start: 
 
 
 def _newton_step(slopes: Floats, curvature: Floats) -> Floats:
-    """Solve two equations; in a direction with hardly any curvature, nothing can be learned, and the step is small."""
+    """Solve the 2 x 2 system with a small ridge, which limits steps in directions without curvature."""
     (a, b), (_, c) = curvature
     ridge = 1e-4 * max(a, c) + _SMALLEST
     a, c = a + ridge, c + ridge

@@ -1,8 +1,8 @@
-"""Trained trees: models of one tree or one per label, many trees packed for prediction, and their arrays for files.
+"""Trained trees: models of one tree or one per label, forests packed for prediction, and arrays of trees for files.
 
-For files, one array per field of the node record, over all trees, takes fewer bytes than records do: whole numbers
-shrink to the smallest type that holds them. On the way back everything that is used as an index is checked, because a
-descent does not look: a forged file must not lead it out of its arrays.
+A file has one array per field of the node record over all trees, with integers in the smallest dtype that holds them,
+which takes fewer bytes than records. On loading, everything that is used as an index is checked, because prediction
+does not check bounds and a forged file must not read outside of the arrays.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from fuselearn import _core
 from fuselearn._core import NODE, Forest, Table, Tree
 from fuselearn.learners.learner import Bound, Indices, LabelModel, Model, Scores
 
-# A sparse matrix is made dense so many values at a time.
+# Number of values of a sparse matrix that are converted to dense at once.
 DENSE_VALUES = 1 << 22
-# Trees are put together so many nodes at a time, while these are in the processor's cache.
+# Number of nodes that are packed at once, so that they stay in the processor's cache.
 BLOCK_NODES = 4096
 
 Stored = dict[str, npt.NDArray[Any]]
 
 
 class TreeModel(Model):
-    """One tree over several classes, or one of values, whose shares are means.
+    """A classification or regression tree; the scores of a regression tree are means.
 
     Examples
     --------
@@ -50,17 +50,17 @@ class TreeModel(Model):
         self.bound = Bound() if bound is None else bound
 
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the class fractions, or the mean, in each sample's leaf."""
+        """Return the class fractions, or the mean, in the leaf of each sample."""
         return self.tree.shares()[self._leaves(X, appended, only)]
 
     def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
-        """Return the majority class of each sample's leaf, the first of equal ones."""
+        """Return the majority class in the leaf of each sample; ties go to the first class."""
         if X is None:
             return self.tree.vote(_bound_columns(self.bound))
         return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(X, None, None)]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a file keeps: the tree, without the coded table."""
+        """Return the state for a copy or a file: the tree, without the coded table."""
         return store_trees([self])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -76,7 +76,7 @@ class TreeModel(Model):
 
 
 class LabelTrees(LabelModel):
-    """One tree per label.
+    """Trees, one per label.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class LabelTrees(LabelModel):
         self.forest: Forest | None = None
 
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the fraction of training samples with the label in each sample's leaf, tree by tree."""
+        """Return the fraction of training samples with each label in the leaf of each sample."""
         if X is None:
             columns = _bound_columns(self.bound, appended, only)
             return np.column_stack([tree.shares()[tree.apply(columns), 1] for tree in self.trees])
@@ -111,11 +111,11 @@ class LabelTrees(LabelModel):
         return np.concatenate([tree.shares()[:, 1] for tree in self.trees])[reached + self.forest.roots]
 
     def split(self) -> list[TreeModel]:
-        """Return each tree as a model of its own, of the classes 0 and 1."""
+        """Return each tree as a separate model of the classes 0 and 1."""
         return [TreeModel(tree, self.n_categories) for tree in self.trees]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a file keeps: the trees in a compact form, without the coded table."""
+        """Return the state for a copy or a file: the trees in compact form, without the coded table."""
         return {**vars(self), "trees": stack_trees(self.trees), "forest": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -125,7 +125,7 @@ class LabelTrees(LabelModel):
 
 
 def _bound_columns(bound: Bound, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Table:
-    """Return the coded training samples, or some of them, with what was appended."""
+    """Return all or some of the coded training samples, with appended features."""
     table: Table = bound.table
     if appended is None:
         appended = bound.appended if only is None else bound.appended[only]
@@ -134,34 +134,34 @@ def _bound_columns(bound: Bound, appended: npt.NDArray[Any] | None = None, only:
 
 
 def _complete(X: Any, appended: npt.NDArray[Any] | None, only: Indices | None, n_features: int) -> Any:
-    """Select samples, and append the features that the learner was extended with."""
+    """Select samples and append the features of an extended learner."""
     X = X if only is None else X[only]
     if appended is not None:
         X = np.hstack([X, appended])
-    assert X.shape[1] == n_features, "samples for an extended learner come with its appended features"
+    assert X.shape[1] == n_features, "samples for an extended learner need its appended features"
     return X
 
 
 def store_trees(models: Sequence[TreeModel]) -> dict[str, Any]:
-    """Bring the trees of one ensemble into a few arrays, for copies and files."""
+    """Convert the trees of an ensemble to a few arrays, for copies and files."""
     return {"trees": stack_trees([model.tree for model in models]), "n_categories": models[0].n_categories}
 
 
 def restore_trees(state: dict[str, Any]) -> list[TreeModel]:
-    """Turn the arrays of ``store_trees`` back into models, after checking them."""
+    """Convert the arrays of ``store_trees`` back to models, after validating them."""
     n_categories = np.ascontiguousarray(state["n_categories"], dtype=np.int32)
     return [TreeModel(tree, n_categories) for tree in unstack_trees(state["trees"], n_categories)]
 
 
 class PackedTrees:
-    """A weighted sum of trees, laid out for fast prediction.
+    """A weighted sum of trees in a layout for fast prediction.
 
     Parameters
     ----------
     models : sequence of TreeModel
     coefficients : array of shape (n_models,)
     voting : bool array of shape (n_models,)
-        Whether a tree counts with its vote (one for a class) or with its scores.
+        Whether a tree contributes its vote, 1 for a single class, instead of its scores.
     """
 
     def __init__(
@@ -181,24 +181,24 @@ class PackedTrees:
         return sum_leaf_values(self.forest, self.leaf_values, X, n_threads)
 
     def leaves(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
-        """Return the leaf that each sample ends in, tree by tree, as a node of that tree."""
+        """Return the node index of the leaf of each sample in each tree."""
         return apply_forest(self.forest, X, n_threads)
 
 
 def tree_values(tree: Tree, coefficient: float, votes: bool) -> npt.NDArray[np.float64]:
-    """Return what a tree adds for samples that end in each node: the coefficient times the vote or the shares."""
-    shares = tree.shares()
-    values = np.eye(shares.shape[1])[shares.argmax(axis=1)] if votes else shares
+    """Return the contribution of each node: the coefficient times its vote or its scores."""
+    scores = tree.shares()
+    values = np.eye(scores.shape[1])[scores.argmax(axis=1)] if votes else scores
     return coefficient * values
 
 
 def sum_leaf_values(
     forest: Forest, leaf_values: npt.NDArray[np.float64], X: Any, n_threads: int = 1
 ) -> npt.NDArray[np.float64]:
-    """Return for each sample the sum of the values of the leaves that it reaches, one leaf per tree.
+    """Return the sum of the values of the leaves of each sample, one leaf per tree.
 
-    X is an array or a sparse matrix, which is made dense a few samples at a time. ``leaf_values[k]`` belongs to leaf k
-    of the forest.
+    X is an array or a sparse matrix, which is converted to dense in batches. ``leaf_values[k]`` are the values of leaf
+    k of the forest.
 
     Examples
     --------
@@ -215,14 +215,14 @@ def sum_leaf_values(
 
 
 def apply_forest(forest: Forest, X: Any, n_threads: int = 1) -> npt.NDArray[np.int32]:
-    """Return for each sample and tree the node of that tree in which the sample ends."""
+    """Return the node index of the leaf of each sample in each tree."""
     return _predict_dense(lambda dense: forest.apply(dense, n_threads), X, forest.n_trees, np.int32)
 
 
 def _predict_dense(
     predict: Callable[[npt.NDArray[np.floating]], npt.NDArray[Any]], X: Any, n_outputs: int, dtype: type
 ) -> npt.NDArray[Any]:
-    """Predict from floats; a sparse matrix is made dense a few samples at a time."""
+    """Predict from floats; a sparse matrix is converted to dense in batches."""
     if not sparse.issparse(X):
         return predict(_as_floats(X))
     X = X.tocsr()
@@ -236,13 +236,13 @@ def _predict_dense(
 
 
 def _as_floats(X: Any) -> npt.NDArray[np.floating]:
-    """Return an array of floats as it is, and other numbers as doubles."""
+    """Return an array of floats unchanged, and other numbers as float64."""
     X = np.asarray(X)
     return X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
 
 
 def stack_trees(trees: Sequence[Tree]) -> Stored:
-    """Bring trees into a few arrays.
+    """Convert trees to a few arrays.
 
     Parameters
     ----------
@@ -252,8 +252,8 @@ def stack_trees(trees: Sequence[Tree]) -> Stored:
     Returns
     -------
     dict of arrays
-        One per field of the node record, ``values`` and ``subsets``, tree after tree, and how many nodes
-        (``n_nodes``) and words of subsets (``n_words``) each tree has.
+        One per field of the node record, ``values`` and ``subsets``, concatenated over the trees, and the number of
+        nodes (``n_nodes``) and of words of subsets (``n_words``) of each tree.
     """
     nodes = np.concatenate([tree.nodes for tree in trees])
     stored = {name: _narrow(nodes[name]) for name in _FIELDS}
@@ -265,12 +265,12 @@ def stack_trees(trees: Sequence[Tree]) -> Stored:
 
 
 def unstack_trees(stored: Mapping[str, npt.NDArray[Any]], n_categories: npt.NDArray[np.int32]) -> list[Tree]:
-    """Turn the arrays back into trees, after checking that they are trees over columns like these.
+    """Convert the arrays back to trees, after checking that they are valid trees for these columns.
 
     Parameters
     ----------
     stored : mapping of arrays
-        As ``stack_trees`` makes them.
+        As returned by ``stack_trees``.
     n_categories : int32 array of shape (n_columns,)
         Number of categories of each column, 0 for a numeric column.
 
@@ -279,9 +279,9 @@ def unstack_trees(stored: Mapping[str, npt.NDArray[Any]], n_categories: npt.NDAr
     list of Tree
     """
     if not set(stored) == {*_FIELDS, "values", "subsets", "n_nodes", "n_words"}:
-        raise ValueError("The arrays of the trees are not the expected ones.")
+        raise ValueError("The model file is invalid: it does not have the expected arrays of trees.")
     if any(not isinstance(part, np.ndarray) or part.dtype.kind not in "biuf" for part in stored.values()):
-        raise ValueError("The trees hold something other than arrays of numbers.")
+        raise ValueError("The model file is invalid: its trees are not arrays of numbers.")
     n_nodes, n_words = stored["n_nodes"].astype(np.int64), stored["n_words"].astype(np.int64)
     total = len(stored["feature"])
     if (
@@ -296,7 +296,7 @@ def unstack_trees(stored: Mapping[str, npt.NDArray[Any]], n_categories: npt.NDAr
         or n_nodes.sum() != total
         or n_words.sum() != len(stored["subsets"])
     ):
-        raise ValueError("The arrays of the trees do not fit together.")
+        raise ValueError("The model file is invalid: the lengths of its arrays of trees do not match.")
     n_categories = np.ascontiguousarray(n_categories, dtype=np.int32)
     ends, word_ends = np.cumsum(n_nodes), np.cumsum(n_words)
     trees: list[Tree] = []
@@ -320,7 +320,7 @@ def unstack_trees(stored: Mapping[str, npt.NDArray[Any]], n_categories: npt.NDAr
 
 
 def _narrow(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the same numbers in the smallest type of whole numbers that holds them, or as they are."""
+    """Convert numbers to the smallest integer dtype that holds them exactly, or return them unchanged."""
     numbers = np.ascontiguousarray(numbers)
     if numbers.dtype.kind == "b" or numbers.size == 0:
         return numbers
@@ -328,7 +328,7 @@ def _narrow(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
     for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32):
         if low >= np.iinfo(kind).min and high <= np.iinfo(kind).max:  # NaN is nowhere between
             narrow = numbers.astype(kind)
-            # Bytes are compared, because -0.0 is not 0.0 and must not become it.
+            # Bytes are compared, because -0.0 must not become 0.0.
             return narrow if narrow.astype(numbers.dtype).tobytes() == numbers.tobytes() else numbers
     return numbers
 

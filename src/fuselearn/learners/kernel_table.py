@@ -1,4 +1,4 @@
-"""A table as support vector machines see it: scaled features, and kernel values that all machines share."""
+"""A table for support vector machines: scaled features, and kernel values shared by all SVMs."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from fuselearn._core import take_block
 from fuselearn._messages import show
 from fuselearn.learners.kernels import append_labels, compute_gram, compute_kernel
 
-# Of a Gram matrix: with more samples it takes more than 1 GiB.
+# Maximum number of samples of a Gram matrix; more would take over 1 GiB.
 MOST_SAMPLES = 16_384
-# Of a Gram matrix of linear products of a sparse table: with more samples its features are less work.
+# The same for the linear kernel on sparse data; with more samples, training on the features is faster.
 MOST_SPARSE_SAMPLES = 2_000
-# Samples to which radial kernel values are computed where there is no Gram matrix.
+# Number of Nystroem features.
 N_LANDMARKS = 500
-# Samples of which Nystroem features are computed at once.
+# Number of samples for which Nystroem features are computed at once.
 _BLOCK = 10_000
 
-# Squares of larger values, and of their inverses, are beyond float64; kernel values are kept in float32.
+# Squares of larger values, and of their inverses, overflow float64; kernel values are stored as float32.
 LARGEST_VALUE = 1e150
 LARGEST_SCALED = 1e15
 
 
 class Kernel(NamedTuple):
-    """A kernel by name, and the factor of its products (linear) or of its squared distances (rbf)."""
+    """The name of a kernel, and the factor of its products (linear) or of its squared distances (rbf)."""
 
     name: str
     factor: float
 
 
 class KernelTable:
-    """A table that is scaled once, and its Gram matrices, one per kernel, computed when they are first needed.
+    """A scaled table and its Gram matrices, one per kernel, computed on demand.
 
-    A table of more than 16,384 samples has none, nor has a sparse one of more than 2,000 for a linear kernel. Machines
-    are then linear in the features or, for the radial kernel, in Nystroem features that approximate it: combinations of
-    the kernel values to 500 samples, which are chosen at random, but always the same.
+    There is no Gram matrix for more than 16,384 samples, or for the linear kernel on more than 2,000 sparse samples.
+    SVMs are then trained on the features or, for the radial kernel, on Nystroem features that approximate it:
+    combinations of the kernel values to 500 random samples, with a fixed seed.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class KernelTable:
     Warns
     -----
     UserWarning
-        When a radial kernel is first approximated.
+        The first time that a radial kernel is approximated.
     """
 
     def __init__(self, X: Any, *, scaling: str | None = "standard") -> None:
@@ -71,17 +71,17 @@ class KernelTable:
         self.root: KernelTable = self
         self.source: KernelTable = self
         self.chosen: npt.NDArray[np.intp] | None = None
-        # The columns appended are the first of these; the tables of a chain, and their files, hold them once.
+        # The appended columns are the first ones of this array, which all tables of a chain share.
         self._labels: npt.NDArray[np.integer] = np.empty((self.n_rows, 0), dtype=np.int8)
         self._n_appended = 0
-        self._derived: list[weakref.ref[KernelTable]] = []  # extended or of some columns; released with this one
+        self._derived: list[weakref.ref[KernelTable]] = []  # extended or restricted tables, released with this one
 
     def prepare(self, X: Any) -> KernelRows:
-        """Scale new samples, for which kernel values are then computed once for all machines."""
+        """Scale new samples; their kernel values are then computed once for all SVMs."""
         return KernelRows(self, self._scale(X))
 
     def restrict(self, columns: npt.NDArray[np.intp]) -> Self:
-        """Return a table of some of the columns, with Gram matrices of its own. Scaled rows are still held once."""
+        """Return a table of some columns with separate Gram matrices; the scaled samples are not copied."""
         other = self._derive()
         other.root, other.source, other.chosen = other, self, columns
         other.n_columns, other.shift, other.scale = len(columns), self.shift[columns], self.scale[columns]
@@ -91,24 +91,24 @@ class KernelTable:
         return other
 
     def restrict_rows(self, rows: KernelRows) -> KernelRows:
-        """Choose this table's columns of rows that its source has prepared."""
+        """Select the columns of this table from samples prepared by the unrestricted table."""
         return KernelRows(self, rows.X if self.chosen is None else rows.X[:, self.chosen])
 
     @property
     def appended(self) -> npt.NDArray[np.integer]:
-        """The columns that were appended, 0 and 1."""
+        """The appended binary columns."""
         return self._labels[:, : self._n_appended]
 
     def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
-        """Return a table of the same rows with more columns, of 0 and 1: all of ``columns``, or the first of them.
+        """Return a table of the same samples with additional binary columns: all of ``columns``, or the first ones.
 
-        Its kernel values are those of the first table, brought up to date with the columns appended since.
+        Its kernel values are those of the original table, updated for the appended columns.
         """
         other = self._derive()
         n_columns = columns.shape[1] if n_columns is None else n_columns
         other._n_appended = self._n_appended + n_columns
         other._labels = np.hstack([self.appended, columns]) if self._n_appended else columns
-        other._training_X = None  # the first table has them
+        other._training_X = None  # stored by the original table
         other.radial_maps = {}
         other._bound = other.extend_rows(self.root.bound_rows(), other.appended)
         return other
@@ -116,26 +116,26 @@ class KernelTable:
     def extend_rows(
         self, rows: KernelRows, labels: npt.NDArray[np.integer], only: npt.NDArray[np.integer] | None = None
     ) -> KernelRows:
-        """Append to rows that the first table has prepared, or to some of them, the columns appended since."""
+        """Append the additional columns to all or some of the samples prepared by the original table."""
         return KernelRows(self, rows.X if only is None else rows.X[only], labels, rows, only)
 
     @property
     def label_width(self) -> float:
-        """How far apart 0 and 1 are in an appended column.
+        """The distance between 0 and 1 in an appended column after scaling.
 
-        Standardized, a column with as many zeros as ones is -1 and 1. All columns are taken for such, so that no
-        machine knows anything of labels of rows that it is not trained on.
+        A standardized column with as many zeros as ones has the values -1 and 1. These are used for all columns, since
+        the actual frequencies would leak labels of samples outside of the training fold.
         """
         return 2.0 if self.scaling == "standard" else 1.0
 
     def bound_rows(self) -> KernelRows:
-        """Return the training rows."""
+        """Return the training samples."""
         if self._bound is None:
-            raise RuntimeError("The training data are no longer bound; pass the samples.")
+            raise RuntimeError("The training data have been released; pass X.")
         return self._bound
 
     def gram(self, kernel: Kernel, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.float32]:
-        """Return the kernel values between some training rows."""
+        """Return the kernel values between some training samples."""
         if self is not self.root:
             drawn = self.extend_rows(self.root.bound_rows(), self.appended[rows], rows)
             return drawn.values_to(kernel, rows)
@@ -143,11 +143,11 @@ class KernelTable:
         return values if len(rows) == self.n_rows else take_block(values, rows.astype(np.int64, copy=False))
 
     def keep_rows(self) -> None:
-        """Keep the training rows when the table is released: support vectors are among them."""
+        """Keep the training samples when the table is released, because they include the support vectors."""
         self.root.source._needs_rows = True
 
     def release(self) -> None:
-        """Release the Gram matrices, and the training rows too if no machine needs kernel values to them."""
+        """Release the Gram matrices, and the training samples if no SVM needs kernel values to them."""
         self._bound = None
         if not self._needs_rows:
             self._training_X = None
@@ -164,27 +164,27 @@ class KernelTable:
         return other
 
     def training_rows(self) -> Any:
-        """Return the scaled training rows that support vectors are among."""
+        """Return the scaled training samples, which include the support vectors."""
         return self._training_X if self.chosen is None else self.source._training_X[:, self.chosen]
 
     def kernel_values(self, X: Any, kernel: Kernel) -> npt.NDArray[np.float32]:
-        """Compute the kernel values between scaled rows and the training rows."""
+        """Compute the kernel values between scaled samples and the training samples."""
         if self._bound is not None and X is self._bound.X:
             return compute_gram(X, *kernel, self.center)
         return compute_kernel(X, self.training_rows(), *kernel, self.center)
 
     def has_gram(self, kernel: Kernel) -> bool:
-        """Return whether machines of a kernel are trained on a Gram matrix, rather than on features."""
+        """Return whether SVMs with a kernel are trained on a Gram matrix rather than on features."""
         is_sparse = kernel.name == "linear" and self.is_sparse
         return self.n_rows <= (MOST_SPARSE_SAMPLES if is_sparse else MOST_SAMPLES)
 
     @property
     def most_values(self) -> int:
-        """The largest number of kernel values of a sample."""
+        """Maximum number of kernel values of a sample."""
         return self.n_rows if self.n_rows <= MOST_SAMPLES else N_LANDMARKS
 
     def map_features(self, rows: KernelRows, kernel: Kernel) -> npt.NDArray[np.float32]:
-        """Return what approximates a radial kernel: features whose products are near its values."""
+        """Return Nystroem features, whose products approximate a radial kernel."""
         if kernel.factor not in self.radial_maps:
             self.radial_maps[kernel.factor] = self._fit_radial_map(kernel.factor)
         radial_map, X = self.radial_maps[kernel.factor], rows.joined()
@@ -194,7 +194,7 @@ class KernelTable:
         return features
 
     def _fit_radial_map(self, gamma: float) -> Nystroem:
-        if self is self.root:  # extended tables have told by it
+        if self is self.root:  # warn once, not for each extended table
             warnings.warn(
                 f"The Gram matrix of {self.n_rows:,} samples would take more than 1 GiB: the RBF kernel is "
                 f"approximated by Nystroem features with {N_LANDMARKS} components.",
@@ -203,11 +203,11 @@ class KernelTable:
         return Nystroem(gamma=gamma, n_components=N_LANDMARKS, random_state=0).fit(self.bound_rows().joined())
 
     def collapses(self, kernel: Kernel) -> bool:
-        """Return whether linear machines are kept as one weight per column, which may be less than one per row."""
+        """Return whether linear SVMs are stored as one weight per column, not as one coefficient per sample."""
         return kernel.name == "linear" and (self.n_columns <= self.n_rows or not self.has_gram(kernel))
 
     def _scale(self, X: Any) -> Any:
-        """Scale rows; what is farther from the training rows than a kernel value can tell is taken to be that far."""
+        """Scale samples; clip values so far from the training samples that kernel values would overflow."""
         if self.is_sparse:
             X = sparse.csr_array(X)
             index = np.int32 if max(X.nnz, X.shape[1]) < 2**31 else np.int64  # 64 bits only where they are needed
@@ -224,14 +224,14 @@ class KernelTable:
 
     @property
     def center(self) -> npt.NDArray[np.float64] | None:
-        """What is still to be subtracted from scaled rows."""
+        """The center to subtract from scaled samples, if they are sparse and not yet centered."""
         return self.shift / self.scale if self.is_sparse else None
 
 
 class KernelRows:
-    """Scaled rows, and their kernel values to the training rows of a table.
+    """Scaled samples, and their kernel values to the training samples of a table.
 
-    Values of a kernel are computed when a machine first asks for them, and kept for the others.
+    Values of a kernel are computed on demand and cached.
     """
 
     def __init__(
@@ -254,23 +254,23 @@ class KernelRows:
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what travels to a worker process: the rows, from which values are computed again."""
+        """Return the state for a worker process: the samples, without cached kernel values."""
         return {**vars(self), "_values": {}, "_features": {}, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the rows in a worker process."""
+        """Restore the samples in a worker process."""
         vars(self).update(state, _lock=threading.Lock())
 
     def values(self, kernel: Kernel) -> npt.NDArray[np.float32]:
-        """Return the values of a kernel without appended columns, one row per row here, one column per training row."""
+        """Return the values of a kernel without appended columns, of shape (n_samples, n_training_samples)."""
         with self._lock:
             if kernel not in self._values:
                 self._values[kernel] = self.table.kernel_values(self.X, kernel)
             return self._values[kernel]
 
     def values_to(self, kernel: Kernel, columns: npt.NDArray[np.integer]) -> npt.NDArray[np.float32]:
-        """Return the values of a kernel to some training rows, with the columns that were appended to both."""
-        assert self._base is not None, "rows without appended columns keep the values to all training rows"
+        """Return the values of a kernel to some training samples, including the appended columns."""
+        assert self._base is not None, "samples without appended columns store the values to all training samples"
         only = np.arange(self.n_rows) if self._only is None else self._only
         right = self.table.appended[columns]
         return append_labels(
@@ -279,16 +279,16 @@ class KernelRows:
 
     @property
     def is_extended(self) -> bool:
-        """Whether columns were appended, so that values are made from those without."""
+        """Whether columns were appended, so that kernel values are updated from those without them."""
         return self._base is not None
 
     @property
     def extra(self) -> npt.NDArray[np.float64]:
-        """The appended columns as the kernel sees them."""
+        """The appended columns after scaling."""
         return self.table.label_width * (self.labels.astype(np.float64) - 0.5)
 
     def features(self, kernel: Kernel) -> Any:
-        """Return what machines have weights of: the columns, or features that approximate a radial kernel."""
+        """Return the features of linear SVMs: the columns, or the Nystroem features of a radial kernel."""
         with self._lock:
             if kernel not in self._features:
                 if kernel.name == "rbf":
@@ -298,12 +298,12 @@ class KernelRows:
             return self._features[kernel]
 
     def joined(self) -> Any:
-        """Return all columns, appended ones too."""
+        """Return all columns, including appended ones."""
         return join_columns(self.X, self.extra)
 
 
 def join_columns(columns: Any, extra: npt.NDArray[np.float64]) -> Any:
-    """Append columns to rows."""
+    """Append columns to a table."""
     if extra.shape[1] == 0:
         return columns
     extra = extra.astype(columns.dtype)
@@ -313,9 +313,9 @@ def join_columns(columns: Any, extra: npt.NDArray[np.float64]) -> Any:
 def measure_columns(
     X: Any, scaling: str | None, user: str = "support vector machines"
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the center and the scale of each column; constant columns keep their scale."""
+    """Return the center and the scale of each column; the scale of constant columns is 1."""
     if sparse.issparse(X):
-        if not X.has_canonical_format:  # sums of squares need repeated entries as one
+        if not X.has_canonical_format:  # duplicate entries must be summed before squaring
             X = X.copy()
             X.sum_duplicates()
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
@@ -339,6 +339,6 @@ def _refuse_large_values(
     limit = LARGEST_SCALED if scaling is None else LARGEST_VALUE
     for column in np.flatnonzero(np.maximum(-low, high) > limit):
         raise ValueError(
-            f"Column {column} of X has values beyond {limit:g}, which are too large for {user} with "
+            f"Column {column} of X has absolute values above {limit:g}, which are too large for {user} with "
             f"scaling={show(scaling)}."
         )

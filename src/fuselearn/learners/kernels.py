@@ -1,4 +1,4 @@
-"""Kernel values between samples, also with labels appended as features."""
+"""Kernel values between samples, optionally with labels appended as features."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from fuselearn import _core
 
-# Of a Gram matrix: so many bytes of products at once, and the side of a tile that fits into the cache.
-BLOCK_BYTES = 2**26
+# Bytes of products that are computed at once, and the side of a square tile that fits into the cache.
+BLOCK_BYTES = 2**23
 TILE = 128
 
 Floats = npt.NDArray[np.float64]
@@ -28,7 +28,7 @@ def compute_gram(X: Any, kernel: str, factor: float, center: Floats | None = Non
         ``factor * x.z``, or ``exp(-factor * |x - z|^2)``.
     factor : float
     center : array of shape (n_features,), optional
-        What to subtract from every sample. A sparse matrix stays sparse.
+        Subtracted from every sample; a sparse matrix stays sparse.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def _compute(
     X: Any, Z: Any, x_shifts: Floats, z_shifts: Floats, kernel: str, factor: float, values: KernelValues
 ) -> None:
     """Write kernel values."""
-    # Distances are small differences of large numbers: float32 enters only when they are known.
+    # Distances are small differences of large numbers, so they are only converted to float32 at the end.
     products = X @ Z.T
     if hasattr(products, "toarray"):
         products = products.toarray()
@@ -85,16 +85,16 @@ def _compute(
     if kernel == "linear":
         np.multiply(products, factor, out=values, casting="same_kind")
         return
-    # Half of the squared distance, with a minus.
+    # The negative half of the squared distance.
     np.minimum(products, 0.0, out=products)
     np.multiply(products, 2.0 * factor, out=values, casting="same_kind")
     np.exp(values, out=values)
 
 
 def _mirror(gram: KernelValues) -> None:
-    """Copy the values above the diagonal of a square matrix below it, tile by tile, as tiles fit into the cache.
+    """Copy the values above the diagonal of a square matrix to below it, in tiles that fit into the cache.
 
-    Near the diagonal, where there are two values, both become the larger one.
+    In tiles on the diagonal, which have both values, both become the larger one.
     """
     n_samples = len(gram)
     for start in range(0, n_samples, TILE):
@@ -106,10 +106,10 @@ def _mirror(gram: KernelValues) -> None:
 
 
 def measure_samples(X: Any, kernel: str, center: Floats | None = None) -> Floats:
-    """Return what each sample takes off its products: its part in the centering, or half of its squared length.
+    """Return the term of each sample that is subtracted from its products: for centering, or for distances.
 
-    Products of centered samples are x.z - (x.c - c.c / 2) - (z.c - c.c / 2), and half of a squared distance, with a
-    minus, is x.z - x.x / 2 - z.z / 2.
+    Products of centered samples are x.z - (x.c - c.c / 2) - (z.c - c.c / 2), and the negative half of a squared
+    distance is x.z - x.x / 2 - z.z / 2.
     """
     if kernel == "linear":
         return np.zeros(X.shape[0]) if center is None else X @ center - center @ center / 2
@@ -119,7 +119,7 @@ def measure_samples(X: Any, kernel: str, center: Floats | None = None) -> Floats
 
 
 def _samples_at_once(n_others: int) -> int:
-    # Whole tiles, as those on the diagonal are computed twice.
+    # A multiple of the tile size, as tiles on the diagonal are computed twice.
     return max(1, BLOCK_BYTES // (8 * max(n_others, 1) * TILE)) * TILE
 
 
@@ -133,18 +133,18 @@ def append_labels(
     factor: float,
     width: float,
 ) -> KernelValues:
-    """Return kernel values between samples with labels appended as features, made from those without.
+    """Update kernel values for labels that are appended as features.
 
-    Such features hold 0 and 1, so all that matters of two samples is how many of them differ. A linear value then
-    grows, and a radial one shrinks, by one of a few numbers, looked up by a count of bits.
+    These features are binary, so only the number of labels that differ between two samples matters. Linear values
+    change by a summand and radial values by a factor that depends on this number; both are looked up in a small table.
 
     Parameters
     ----------
     values : float32 array of shape (n_rows, n_columns)
     rows, columns : int arrays of shape (n_left,) and (n_right,)
-        The part of ``values`` to make new ones of.
+        The rows and columns of ``values`` to use.
     left, right : array of shape (n_left, n_labels) and (n_right, n_labels)
-        0 and 1, which stand for -width / 2 and width / 2.
+        Labels 0 and 1, which are encoded as -width / 2 and width / 2.
     name : {"linear", "rbf"}
         ``factor * x.z``, or ``exp(-factor * |x - z|^2)``.
     factor, width : float
@@ -175,7 +175,7 @@ def append_labels(
 
 
 def _pack_labels(labels: Indices) -> npt.NDArray[np.uint64]:
-    """Pack the 0 and 1 of each sample into words of 64 bits.
+    """Pack the binary labels of each sample into 64-bit words.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One table, many questions: targets, and what ensembles expect of a learner and of the models that it trains."""
+"""Targets, and the interfaces of learners and of the models that they train."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Weights = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A question about the samples of a table, with as many columns of scores as an answer has.
+    """The target of training: classes, labels or values of the samples of a table.
 
-    Make one by :func:`class_target`, :func:`label_target`, :func:`value_target` or :func:`class_list_target`.
+    Create one with :func:`class_target`, :func:`label_target`, :func:`value_target` or :func:`class_list_target`.
     """
 
     task: Literal["classes", "labels", "values"]
@@ -31,15 +31,14 @@ class Target:
     n_columns: int
     """K: the number of classes or labels, 1 for values."""
     names: npt.NDArray[Any] | None = None
-    """The sorted classes as the user passed them, which ``class_weight`` refers to."""
+    """The sorted class labels of the user, which are the keys of ``class_weight``."""
     samples: Indices | None = None
-    """The sample that each class index is about; by default, all samples in their order. A sample of several classes
-    appears several times."""
+    """The sample of each class index; by default, all samples in order. A sample of several classes is repeated."""
     label_sets: Labels | None = None
-    """The labels that each class stands for, of shape (n_classes, n_labels), if single labels are to be right."""
+    """The labels of each class, of shape (n_classes, n_labels), if probabilities are calibrated for labels."""
 
     def regroup(self, groups: npt.NDArray[np.int8]) -> Target:
-        """Ask to which of two groups the class of a sample belongs.
+        """Return the binary target that tells to which of two groups the class of a sample belongs.
 
         Parameters
         ----------
@@ -66,7 +65,7 @@ def class_target(indices: npt.NDArray[np.int32], n_classes: int, names: npt.NDAr
 
 
 def label_target(Y: Labels) -> Target:
-    """Make a target of labels from an indicator matrix; the learner trains one model per label.
+    """Make a target of labels from an indicator matrix. The learner trains one model per label.
 
     Examples
     --------
@@ -88,7 +87,7 @@ def value_target(numbers: npt.NDArray[np.float64]) -> Target:
 
 
 def class_list_target(members: Labels, counts: Counts, label_sets: Labels | None = None) -> Target:
-    """Make a target of the classes of each drawn sample, which may have none or several.
+    """Make a target in which each drawn sample may have no class, one, or several.
 
     Parameters
     ----------
@@ -111,8 +110,8 @@ def class_list_target(members: Labels, counts: Counts, label_sets: Labels | None
 class Model:
     """A trained model.
 
-    Without ``X`` its methods predict for the samples that the learner is bound to, from prepared data, as long as they
-    are bound. In copies and files a model has no training data.
+    Without ``X``, its methods predict for the training samples, which are already prepared, until the learner releases
+    them. Copies and files of a model contain no training data.
 
     Examples
     --------
@@ -129,7 +128,10 @@ class Model:
 
     @classmethod
     def pack(cls, models: Sequence[Any], coefficients: Weights) -> Callable[[Any], Scores] | None:
-        """Return a function that sums up the scores of models for a few new samples at once; None if there is none."""
+        """Return a function for the weighted sum of the scores of models, fast for few samples; None if there is none.
+
+        The function takes samples returned by ``Learner.prepare``.
+        """
         return None
 
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
@@ -137,11 +139,10 @@ class Model:
 
         Parameters
         ----------
-        X : what ``Learner.prepare`` returned, optional
+        X : samples returned by ``Learner.prepare``, optional
             By default, the training samples.
         appended : array of shape (n_predicted, n_appended), optional
-            Values of the features that the learner was extended with. By default, and for training samples only,
-            those that it was extended with.
+            Values of the features appended by ``Learner.extend``. May only be omitted for training samples.
         only : int array of shape (n_predicted,), optional
             Indices of the samples to predict; all by default.
 
@@ -153,11 +154,11 @@ class Model:
         raise NotImplementedError
 
     def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
-        """Return the index of the class that a model of classes chooses, the first of equally probable ones."""
+        """Return the index of the most probable class; ties go to the first class."""
         return self.scores(X).argmax(axis=1).astype(np.int32)
 
     def choices(self, n_columns: int, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return 1 for the class that a model of classes chooses, and 0 for others."""
+        """Return the predicted classes as an indicator matrix."""
         votes = self.votes(X)
         return np.eye(n_columns)[votes if only is None else votes[only]]
 
@@ -177,30 +178,30 @@ class LabelModel(Model):
     __slots__ = ()
 
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return scores above 0.5 for the labels that the model chooses; by default, their probabilities."""
+        """Return scores above 0.5 for the predicted labels; by default, the probabilities."""
         return self.scores(X, only=only)
 
     def choices(self, n_columns: int, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return 1 for the labels that the model chooses, and 0 for others."""
+        """Return the predicted labels as an indicator matrix."""
         return (self.decisions(X, only=only) > 0.5).astype(np.float64)
 
 
 class Bound:
-    """What a learner and its models share of the training data, until the learner releases it.
+    """Training data shared by a learner and its models until the learner releases them.
 
     Parameters
     ----------
     table : object
-        The table as the learner has prepared it.
+        The table as prepared by the learner.
     appended : array of shape (n_samples, n_appended)
-        Features of 0 and 1 that the learner was extended with, none at first.
+        Binary features appended by ``Learner.extend``; initially none.
 
     Examples
     --------
     >>> import pickle
     >>> pickle.loads(pickle.dumps(Bound(np.zeros((1000, 3))))).table
     Traceback (most recent call last):
-    RuntimeError: The training data are no longer bound; pass the samples.
+    RuntimeError: The training data have been released; pass X.
     """
 
     def __init__(
@@ -215,35 +216,35 @@ class Bound:
         """The table, without appended features."""
         table = self._table if self._root is None else self._root._table
         if table is None:
-            raise RuntimeError("The training data are no longer bound; pass the samples.")
+            raise RuntimeError("The training data have been released; pass X.")
         return table
 
     @property
     def appended(self) -> npt.NDArray[np.integer]:
         """The appended features."""
         if self._appended is None:
-            raise RuntimeError("The training data are no longer bound; pass the samples.")
+            raise RuntimeError("The training data have been released; pass X.")
         return self._appended
 
     def extend(self, columns: npt.NDArray[np.integer]) -> Bound:
-        """Append features to the same table, which is released with this one."""
+        """Return the same table with appended features, which is released together with this one."""
         return Bound(None, np.hstack([self.appended, columns]), self if self._root is None else self._root)
 
     def release(self) -> None:
-        """Let go of the table, for all that share it, or only of the features that were appended to it."""
+        """Release the table for all models that share it; for an extended table, only the appended features."""
         self._table = self._appended = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the training data out of copies and files."""
+        """Exclude the training data from copies and files."""
         return Bound, ()
 
 
 class Learner:
-    """A table bound to a way of learning; the base of the learners of trees, SVMs and clones of any estimator.
+    """Base class of learners, which prepare a table once and train any number of models on it.
 
-    A learner trains any number of models, on any target and any sample, and copies nothing that they can share.
-    All labels of a target get the same seed, so that their order does not matter. A label that is constant on the
-    samples drawn is learned as that constant.
+    Models may differ in their target and in the samples drawn; data that they can share are not copied. All labels of a
+    target have the same seed, so the order of labels does not matter. The model of a label that is constant on the
+    samples drawn predicts this constant.
 
     Examples
     --------
@@ -261,16 +262,16 @@ class Learner:
     estimator: BaseEstimator
     n_threads: int
     coder: Any = None
-    """What prepares new samples for the models, by its ``transform``; None if they take samples as they are.
-    An ensemble keeps nothing else of the learner."""
+    """Its ``transform`` prepares new samples for the models; None if no preparation is needed. An ensemble stores
+    only this attribute of the learner."""
     counts_copies: bool = True
-    """Whether weights that are whole numbers mean copies of samples."""
+    """Whether integer weights are treated as copies of samples."""
     prefer: str = "threads"
-    """What joblib should train several models in: "processes" for estimators that hold the interpreter's lock."""
+    """How joblib trains models in parallel: "processes" for estimators that hold the interpreter's lock."""
     batch_size: int = 2**31
     """Maximum number of new samples to prepare at once."""
     bound_parameters: tuple[str, ...] = ()
-    """Parameters of the estimator that decide how the table is bound."""
+    """Parameters of the estimator that determine how the table is prepared."""
 
     def train(self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None) -> Any:
         """Train a model on the samples drawn.
@@ -280,12 +281,12 @@ class Learner:
         target : Target
             For labels, the model consists of one model per label.
         counts : int32 array of shape (n_samples,)
-            How often each sample was drawn; 0 leaves it out.
+            How often each sample was drawn; samples with 0 are ignored.
         seed : int
-            Seed of the model's own random choices.
+            Seed of the model's random choices.
         weights : array of shape (n_samples,), optional
-            Weights of the samples, where they are not simply the counts. An estimator that takes none learns from
-            samples drawn by them.
+            Sample weights, if they differ from the counts. An estimator that does not support sample weights is
+            trained on samples drawn in proportion to them.
 
         Returns
         -------
@@ -295,53 +296,53 @@ class Learner:
         raise NotImplementedError
 
     def with_params(self, **params: Any) -> Self:
-        """Return a learner on the same bound table whose estimator has other parameters."""
+        """Return a learner for the same table whose estimator has other parameters."""
         for name in params:
             if name in self.bound_parameters:
-                raise ValueError(f"{name} cannot vary between models that are trained on one bound table.")
+                raise ValueError(f"{name} cannot differ between models, because all are trained on one prepared table.")
         return self.with_estimator(clone(self.estimator).set_params(**params)) if params else self
 
     def fits(self, estimator: BaseEstimator) -> bool:
-        """Return whether an estimator would bind the table in the same way."""
+        """Return whether an estimator would prepare the table in the same way."""
         return type(estimator) is type(self.estimator) and all(
             getattr(estimator, name) == getattr(self.estimator, name) for name in self.bound_parameters
         )
 
     def with_estimator(self, estimator: BaseEstimator) -> Self:
-        """Return a learner on the same bound table for an estimator that binds tables in the same way."""
+        """Return a learner for the same table and an estimator that prepares tables in the same way."""
         return self._replaced(estimator=estimator)
 
     def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
-        """Return a learner on the same samples with features of 0 and 1 appended: all columns, or the first of them.
+        """Return a learner for the same samples with binary features appended: all of ``columns``, or the first ones.
 
-        The learners of a chain are extended by the first, the first two, ... columns of one array, and may share it.
+        The learners of a chain are extended by the first, the first two, ... columns of one shared array.
         """
         raise NotImplementedError
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
-        """Return a learner on some features of the table, which has not been extended yet."""
+        """Return a learner for some features of a table without appended features."""
         raise NotImplementedError
 
     def prepare(self, X: Any) -> Any:
-        """Check new samples, with all their features, and return them as the models take them."""
+        """Convert new samples, with all features, to the input of the models."""
         return X if self.coder is None else self.coder.transform(X)
 
     def adapt(self, X: Any) -> Any:
-        """Turn samples that were prepared before features were chosen into those that this learner's models take.
+        """Select the features of this learner from samples prepared with all features.
 
-        So an ensemble whose members see different features prepares new samples once.
+        An ensemble whose members use different features thus prepares new samples once.
         """
         return X
 
     def training_samples(self, X: Any) -> Any:
-        """Return the samples of the bound table ``X`` as models take new ones, by what is bound if that is faster."""
+        """Return the training samples ``X`` as input of the models, from the prepared table if that is faster."""
         return self.prepare(X)
 
     def release(self) -> None:
-        """Release what only training needs, also for all models and learners that share it.
+        """Release data that are only needed for training, for all models and learners that share them.
 
-        Models of an extended learner can still predict for the training samples, given ``appended``, as long as the
-        learner that was extended is bound.
+        Models of an extended learner can still predict for the training samples, given ``appended``, until the original
+        learner is released.
         """
         raise NotImplementedError
 
@@ -351,9 +352,9 @@ class Learner:
         return other
 
     def _class_factors(self, target: Target, drawn: Counts | Weights) -> Weights | None:
-        """Return the weight of the class of each of the target's values by ``class_weight``; None if that is None.
+        """Return the class weight of each value of the target; None if ``class_weight`` is None.
 
-        Only what was drawn is balanced. ``drawn`` is the number of times, or the weight, with which each value counts.
+        "balanced" refers to the samples drawn; ``drawn`` are their counts or weights.
         """
         class_weight = getattr(self.estimator, "class_weight", None)
         if class_weight is None:
@@ -363,35 +364,33 @@ class Learner:
         return compute_sample_weight(class_weight, names, indices=used)
 
     def _refuse_class_weight(self) -> None:
-        """Refuse class weights where there are no classes."""
+        """Raise an error for class weights if the target has no classes."""
         if getattr(self.estimator, "class_weight", None) is not None:
-            raise ValueError(
-                "class_weight is for classes; the labels of a sample have weights of their own. Set class_weight=None."
-            )
+            raise ValueError("class_weight is not supported for multi-label targets; set class_weight=None.")
 
     def _check_sample(self, target: Target, counts: Counts) -> None:
-        """Refuse a target or a sample that does not fit the bound table, or that is empty."""
+        """Raise an error for a target or counts that do not match the table, or if no sample was drawn."""
         shape, samples = target.values.shape, target.samples
         if samples is not None and not counts[samples].any():
-            raise ValueError("No sample that was drawn is of a class; at least one is needed.")
+            raise ValueError("No drawn sample has a class; at least one is required.")
         n_values = self.n_samples if samples is None else len(samples)
         if shape[0] != n_values or len(shape) != 1 + (target.task == "labels") or len(counts) != self.n_samples:
             raise ValueError(
                 f"The table has {self.n_samples} samples; the target has shape {shape} and counts {counts.shape}."
             )
-        if not np.count_nonzero(counts):  # several times as fast as ``any``
-            raise ValueError("No sample was drawn; at least one is needed.")
+        if not np.count_nonzero(counts):  # several times faster than ``any``
+            raise ValueError("No sample was drawn; at least one is required.")
 
 
 def count_all_samples(weights: Weights | None, n_samples: int, *, copies: bool = True) -> tuple[Counts, Weights | None]:
-    """Turn sample weights into counts, and into weights where whole numbers cannot express them.
+    """Convert sample weights to counts if they are integers, else to counts of 0 and 1 and weights.
 
     Parameters
     ----------
     weights : array of shape (n_samples,), optional
     n_samples : int
     copies : bool
-        Whether weights that are whole numbers mean copies of samples.
+        Whether integer weights are treated as copies of samples.
 
     Examples
     --------
@@ -408,7 +407,7 @@ def count_all_samples(weights: Weights | None, n_samples: int, *, copies: bool =
 
 
 def are_counts(weights: Weights) -> bool:
-    """Return whether weights are whole numbers, and so the number of copies of each sample.
+    """Return whether weights are integers, and can be treated as numbers of copies.
 
     Examples
     --------
@@ -419,31 +418,31 @@ def are_counts(weights: Weights) -> bool:
 
 
 class BoundLearner(Learner):
-    """A learner whose models share its table as a :class:`Bound`; it travels with the learner, but not with models."""
+    """A learner that shares its table with its models as a :class:`Bound`, pickled with the learner only."""
 
     bound: Bound
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what travels to a worker process, where models are trained."""
+        """Return the state for a worker process."""
         return {**vars(self), "bound": (self.bound.table, self.bound.appended)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Bind the table in a worker process."""
+        """Restore the table in a worker process."""
         vars(self).update(state, bound=Bound(*state["bound"]))
 
 
 def bind(estimator: Any, X: Any, n_threads: int = 1) -> Learner:
-    """Bind a table to an estimator, of which any number of models are then trained.
+    """Prepare a table for an estimator, and return the learner that trains models on it.
 
     Parameters
     ----------
     estimator : classifier or regressor
-        A ``CARTClassifier`` or ``CARTRegressor`` means the compiled trees, an ``SVMClassifier`` the compiled SVMs: they
-        bind tables by themselves. Any other scikit-learn estimator is cloned for each model.
+        ``CARTClassifier`` and ``CARTRegressor`` have a compiled learner of trees, ``SVMClassifier`` one of SVMs. Any
+        other scikit-learn estimator is cloned for each model.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        Checked for its shape already.
+        A table with validated shape.
     n_threads : int, default=1
-        Threads (processes for other classifiers) that train and predict labels side by side.
+        Number of threads (processes for clones) for training and predicting labels in parallel.
 
     Returns
     -------
@@ -462,6 +461,6 @@ def bind(estimator: Any, X: Any, n_threads: int = 1) -> Learner:
     """
     if hasattr(estimator, "_bind_table"):
         return estimator._bind_table(X, n_threads)
-    from fuselearn.learners.clones import CloneLearner  # which derives from the classes of this module
+    from fuselearn.learners.clones import CloneLearner  # imports this module
 
     return CloneLearner(X, estimator, n_threads)

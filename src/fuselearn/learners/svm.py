@@ -1,17 +1,16 @@
 """The SVM learner: support vector machines trained on a table that is scaled once, and its Gram matrices.
 
-Large tables have no Gram matrix; :class:`~fuselearn.learners.kernel_table.KernelTable` says from which size on. Their
-machines are linear in the features, or in Nystroem features that approximate the radial kernel.
+For large tables without a Gram matrix, see :class:`~fuselearn.learners.kernel_table.KernelTable`, SVMs are linear in
+the features or in Nystroem features that approximate the radial kernel.
 
-Calibration by Platt's method needs decision values of samples that the SVM has not seen. They come from
-cross-validation over drawn copies, as if the copies had been written out: a sample drawn three times may be in three
-folds, and counts in each. Every fold starts from the solution on all samples, and works off the difference.
+Platt's method for calibration needs held-out decision values. They come from cross-validation over drawn copies, as if
+samples were repeated: a sample drawn three times may be in three folds. The solver of each fold starts from the
+solution on all samples.
 
-This is what libsvm does with a written-out sample. Its copies make an SVM overconfident, as a fold knows some of the
-samples that it leaves out; but so should members of an ensemble be, whose mean is less confident than they are. With
-all copies of a sample in one fold, E-HOMER has larger calibration errors and a smaller macro F1 on most of the papers'
-datasets (``benchmarks/calibration.py``). Weights that do not come from draws are no copies: a sample with a weight is
-in one fold.
+libsvm does the same with repeated samples. Copies of held-out samples in the training folds make an SVM overconfident,
+which suits members of an ensemble, whose mean is less confident than they are. With all copies of a sample in one fold,
+E-HOMER has larger calibration errors and a smaller macro F1 on most of the papers' datasets
+(``benchmarks/calibration.py``). Sample weights that are not counts of draws are not copies: the sample is in one fold.
 """
 
 from __future__ import annotations
@@ -39,52 +38,51 @@ PROBABILITIES = ("platt", "logistic", "sign")
 SCALINGS = ("standard", "minmax")
 
 LARGEST_COST = 1e15
-# New samples are predicted in parts that have so many kernel values to the training samples.
+# Maximum number of kernel values of a batch of new samples.
 KERNEL_VALUES = 2**26
-# Machines with more coefficients are not packed for the prediction of a few samples, which would take 100 MB.
+# Maximum number of coefficients to pack for fast prediction of few samples, which takes 100 MB.
 PACKED_VALUES = 2**23
 TOLERANCE = 1e-3
 MOST_PASSES = 1000
 SAMPLES_FOR_THREADS = 200
-# Of the cross-validation for Platt's sigmoid.
 
 
 class Machines(NamedTuple):
-    """Trained machines in the form in which they are kept."""
+    """The stored form of trained SVMs."""
 
-    support: npt.NDArray[np.int32] | None  # the rows of the coefficients, or None: they are weights of features
-    coefficients: npt.NDArray[np.float32]  # (n_machines, n_support or n_features)
-    extra_weights: npt.NDArray[np.float64]  # (n_machines, n_appended), of columns appended to the features
-    intercepts: npt.NDArray[np.float64]  # (n_machines,), as the following
+    support: npt.NDArray[np.int32] | None  # samples of the coefficients; None if these are weights of features
+    coefficients: npt.NDArray[np.float32]  # (n_svms, n_support or n_features)
+    extra_weights: npt.NDArray[np.float64]  # (n_svms, n_appended), weights of appended columns
+    intercepts: npt.NDArray[np.float64]  # (n_svms,), like the following
     slopes: npt.NDArray[np.float64]
     offsets: npt.NDArray[np.float64]
     converged: npt.NDArray[np.bool_]
 
 
 class LeftOut(NamedTuple):
-    """What machines say about samples that were left out of their training, for calibration."""
+    """Decision values of held-out samples, for calibration."""
 
-    rows: npt.NDArray[np.integer]  # (n,)
+    rows: npt.NDArray[np.integer]  # (n,), sample indices
     weights: npt.NDArray[np.float64]  # (n,)
-    decisions: npt.NDArray[np.float64]  # (n_machines, n)
+    decisions: npt.NDArray[np.float64]  # (n_svms, n)
 
 
 class SVMLearner(Learner):
-    """Turn a table into numbers once, and train any number of support vector machines on it.
+    """Encode and scale a table once, and train any number of support vector machines on it.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        Finite numbers. Category columns of a data frame become one column of 0 and 1 per category; a missing or unknown
-        category is 0 in all of them.
+        Finite numbers. Categorical columns of a DataFrame are one-hot encoded; missing and unknown categories are
+        encoded as zeros.
     estimator : SVMClassifier
-        Its parameters are used, but for ``random_state`` and ``n_jobs``.
+        Its parameters are used, except ``random_state`` and ``n_jobs``.
     n_threads : int
-        Machines trained at the same time.
+        Number of SVMs trained in parallel.
     """
 
-    # The engine deals copies of a sample to several folds, which then know each other's labels. That is made for drawn
-    # samples; weights of the user are weights, whole numbers or not.
+    # Copies of a sample may be in several folds, which is meant for drawn samples. Integer weights of the user must not
+    # be treated as copies.
     counts_copies = False
     bound_parameters = ("scaling", "impute")
 
@@ -98,45 +96,45 @@ class SVMLearner(Learner):
 
     @property
     def coder(self) -> SVMLearner:
-        """The learner itself: it scales new samples as it has scaled the table."""
+        """The learner itself, which encodes and scales new samples."""
         return self
 
     @property
     def batch_size(self) -> int:  # type: ignore[override]
-        """Of how many new samples the kernel values fit into memory at once."""
+        """Number of new samples whose kernel values fit into memory."""
         return max(1, KERNEL_VALUES // self.table.most_values)
 
     def train(
         self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None
     ) -> LabelMachines | ClassMachines:
-        """Train one SVM per label, or one-vs-rest SVMs for classes, on the drawn samples."""
+        """Train one SVM per label, or one-vs-rest SVMs for classes, on the samples drawn."""
         self._check_sample(target, counts)
         drawn = counts if weights is None else np.where(counts > 0, weights, 0.0)
         if target.task == "classes":
             return self._train_classes(target, drawn, seed)
-        assert target.task == "labels", "an SVMClassifier learns no values"
+        assert target.task == "labels", "an SVMClassifier does not support regression"
         self._refuse_class_weight()
         return self._train_labels(target.values, drawn, seed)[0]
 
     def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
-        """Return a learner whose kernel values are brought up to date with appended features."""
+        """Return a learner whose kernel values are updated for appended features."""
         return self._replaced(table=self.table.extend(columns, n_columns))
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
-        """Return a learner with Gram matrices of its own, on some features of the table."""
+        """Return a learner for some features of the table, with separate Gram matrices."""
         return self._replaced(table=self.table.restrict(self.encoder.columns_of(features)))
 
     def transform(self, X: Any) -> KernelRows:
-        """Turn new samples into scaled numbers."""
+        """Encode and scale new samples."""
         return self.adapt(self.table.root.source.prepare(self.encoder.transform(X)))
 
     def adapt(self, X: KernelRows) -> KernelRows:
-        """Choose the learner's features of prepared samples."""
+        """Select the features of this learner from prepared samples."""
         root = self.table.root
         return X if root.chosen is None else root.restrict_rows(X)
 
     def training_samples(self, X: Any) -> KernelRows:
-        """Return the bound samples, whose kernel values are computed already."""
+        """Return the training samples with their computed kernel values."""
         return self.table.bound_rows()
 
     def release(self) -> None:
@@ -144,7 +142,7 @@ class SVMLearner(Learner):
         self.table.release()
 
     def with_estimator(self, estimator: Any) -> Self:
-        """Return a learner on the same table for machines with other parameters."""
+        """Return a learner for the same table and SVMs with other parameters."""
         estimator._check_parameters()
         return super().with_estimator(estimator)
 
@@ -163,21 +161,21 @@ class SVMLearner(Learner):
         members = np.zeros((self.n_samples, n_classes), dtype=np.int8)
         members[samples, classes] = 1
         machines, left_out = self._train_labels(members, drawn, seed)
-        share = np.bincount(classes, drawn[samples], n_classes)
-        coupling = Coupling(share / share.sum())
+        totals = np.bincount(classes, drawn[samples], n_classes)
+        coupling = Coupling(totals / totals.sum())
         if left_out is not None:
             labels = np.eye(n_classes, dtype=np.int8) if target.label_sets is None else target.label_sets
             truth = np.zeros((self.n_samples, labels.shape[1]), dtype=np.bool_)
             np.logical_or.at(truth, samples, labels[classes] > 0)
-            chances = machines.calibrate(left_out.decisions.T)
-            coupling = fit_coupling(coupling.shares, chances, labels, truth[left_out.rows], left_out.weights)
+            probabilities = machines.calibrate(left_out.decisions.T)
+            coupling = fit_coupling(coupling.shares, probabilities, labels, truth[left_out.rows], left_out.weights)
         return ClassMachines(machines, coupling)
 
     def _train_labels(self, Y: Labels, drawn: Counts | Weights, seed: int) -> tuple[LabelMachines, LeftOut | None]:
-        """Train one machine per label column, all on the same samples; also return what they say of left-out ones.
+        """Train one SVM per label, all on the same samples; also return decision values of held-out samples.
 
-        ``drawn`` says how often each sample was drawn, or, as floats, its weight. The cross-validation for Platt's
-        sigmoid is over drawn copies, as if they had been written out; a sample with a weight is in one fold.
+        ``drawn`` is the number of times that each sample was drawn, or, as floats, its weight. The cross-validation for
+        Platt's sigmoid treats drawn copies as separate samples; a sample with a weight is in one fold.
         """
         gamma, probability = self.estimator.gamma, self.estimator.probability
         kernel = Kernel(self.estimator.kernel, 1.0 / self.table.n_columns if gamma is None else float(gamma))
@@ -193,12 +191,12 @@ class SVMLearner(Learner):
         drawn, C = drawn[rows], float(self.estimator.C)
         if C * drawn.max() > LARGEST_COST:
             raise ValueError(
-                f"C times the largest sample_weight is {C * drawn.max():g}; support vector machines support at "
-                f"most {LARGEST_COST:g}."
+                f"C times the largest sample_weight is {C * drawn.max():g}, above the maximum of {LARGEST_COST:g}; "
+                "lower C or rescale sample_weight."
             )
         copies: Any = drawn
         if drawn.dtype.kind == "f":
-            # Platt's targets depend on the number of samples, which weights do not tell. Costs stay as they are.
+            # Platt's targets depend on the number of samples, so weights are scaled to a mean of 1 and C accordingly.
             unit = drawn.mean()
             drawn, C, copies = drawn / unit, C * unit, np.ones(len(drawn), dtype=np.int64)
         folds = None
@@ -209,8 +207,7 @@ class SVMLearner(Learner):
         machines, decisions = solve(kernel, C, rows, signs, drawn.astype(np.float64), folds)
         if not machines.converged.all():
             warnings.warn(
-                "A support vector machine stopped before it reached its tolerance; scale the features, lower C, or "
-                "allow more steps.",
+                "A support vector machine did not converge; scale the features or lower C.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -249,7 +246,7 @@ class SVMLearner(Learner):
         features, extra = bound.features(kernel), bound.extra
         n_features = features.shape[1]
         if kernel.name == "linear":
-            # The factor of the products acts as one of the cost; appended columns are features like the others.
+            # A factor of the kernel is equivalent to a factor of C; appended columns are ordinary features.
             C = C * kernel.factor
             features = join_columns(features, extra)
         trained = train_linear_columns(features, rows, signs, weights, C, folds=folds, n_threads=self.n_threads)
@@ -261,9 +258,9 @@ class SVMLearner(Learner):
 
 
 class LabelMachines(LabelModel):
-    """One support vector machine per label, all trained on the same samples.
+    """Support vector machines, one per label, all trained on the same samples.
 
-    Labels that were constant on those samples have no machine, and the probability 0 or 1.
+    Labels that are constant on these samples have no SVM and the probability 0 or 1.
     """
 
     def __init__(
@@ -283,22 +280,22 @@ class LabelMachines(LabelModel):
         self.machines = machines
 
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the machines' probabilities."""
+        """Return the probability of each label."""
         logits = self.logits(X, appended, only)
         return (logits > 0.0).astype(np.float64) if self.probability == "sign" else expit(logits)
 
     def logits(
         self, X: KernelRows | None = None, appended: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
-        """Return what the probabilities are logistic functions or signs of; infinite for constant labels."""
+        """Return the arguments of the logistic or sign function; infinite for constant labels."""
         if X is None and appended is None:
             rows = self.table.bound_rows()
         else:
             rows = self.table.root.bound_rows() if X is None else X
             if self.table is not self.table.root:
-                assert appended is not None, "samples for an extended learner come with its appended features"
+                assert appended is not None, "samples for an extended learner need its appended features"
                 rows, only = self.table.extend_rows(rows, appended, only), None
-        if rows.table.root is not self.table.root:  # prepared before features were chosen
+        if rows.table.root is not self.table.root:  # prepared with all features
             rows = self.table.root.restrict_rows(rows)
         chosen = np.arange(rows.n_rows) if only is None else only.astype(np.int64, copy=False)
         logits = np.tile(np.where(self.constants > 0.0, np.inf, -np.inf), (len(chosen), 1))
@@ -307,11 +304,11 @@ class LabelMachines(LabelModel):
         return logits
 
     def calibrate(self, decisions: npt.NDArray[np.float64]) -> Scores:
-        """Turn decision values of the machines into probabilities of all labels."""
-        chances = np.tile(self.constants, (len(decisions), 1))
+        """Convert decision values of the SVMs to probabilities of all labels."""
+        probabilities = np.tile(self.constants, (len(decisions), 1))
         if self.machines is not None:
-            chances[:, ~self.is_constant] = expit(self._calibrate(self.machines, decisions))
-        return chances
+            probabilities[:, ~self.is_constant] = expit(self._calibrate(self.machines, decisions))
+        return probabilities
 
     def _decide(self, machines: Machines, rows: KernelRows, only: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         if machines.support is not None:
@@ -334,7 +331,7 @@ class LabelMachines(LabelModel):
 
 
 class PackedMachines:
-    """The machines of several models of one table as sparse matrices, which score a few samples without a loop.
+    """The SVMs of several models of one table as sparse matrices, for fast prediction of few samples.
 
     Parameters
     ----------
@@ -369,7 +366,7 @@ class PackedMachines:
 
     @staticmethod
     def can_pack(models: Sequence[Any]) -> bool:
-        """Return whether these are models of one table that has not been extended, and take little memory."""
+        """Return whether the models share one table without appended features, and take little memory."""
         return (
             all(isinstance(one, LabelMachines) and one.probability != "sign" for one in models)
             and len({id(one.table) for one in models}) == 1
@@ -378,7 +375,7 @@ class PackedMachines:
         )
 
     def scores(self, rows: KernelRows) -> Scores:
-        """Return the probabilities of all labels of all models, side by side."""
+        """Return the concatenated label probabilities of all models."""
         decisions = np.zeros((rows.n_rows, len(self.intercepts)))
         rows = rows if rows.table.root is self.table else self.table.restrict_rows(rows)
         for kernel, by_support, own, coefficients in self.groups:
@@ -388,7 +385,7 @@ class PackedMachines:
 
 
 def _as_sparse(machines: Machines, n_samples: int) -> sparse.csr_array:
-    """Return the coefficients of machines, one column for each training sample or feature, without zeros."""
+    """Return the coefficients of SVMs as a sparse matrix with one column per training sample or feature."""
     coefficients = sparse.csr_array(machines.coefficients, dtype=np.float64)
     if machines.support is None:
         return coefficients
@@ -397,19 +394,19 @@ def _as_sparse(machines: Machines, n_samples: int) -> sparse.csr_array:
 
 
 class ClassMachines(Model):
-    """One support vector machine for two classes; for more, one per class, whose probabilities are coupled."""
+    """A binary SVM, or one-vs-rest SVMs with coupled probabilities for more than two classes."""
 
     def __init__(self, machines: LabelMachines, coupling: Coupling | None) -> None:
         self.machines = machines
         self.coupling = coupling
 
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the probabilities of the classes, which sum to one."""
+        """Return the class probabilities."""
         chances = self.machines.scores(X, appended=appended, only=only)
         return np.hstack([1.0 - chances, chances]) if self.coupling is None else self.coupling.apply(chances)
 
     def log_scores(self, X: KernelRows | None = None) -> Scores:
-        """Return the logarithms of the probabilities of three or more classes, never infinite."""
+        """Return finite logarithms of the probabilities of three or more classes."""
         return np.log(np.maximum(self.scores(X), np.finfo(np.float64).tiny))
 
 
@@ -421,7 +418,7 @@ class TrainedColumns(NamedTuple):
     slopes: Floats  # (n_labels,), of Platt's sigmoid
     offsets: Floats  # (n_labels,)
     converged: npt.NDArray[np.bool_]  # (n_labels,)
-    left_out: Floats  # (n_labels, n_held_out), decision values of held-out samples, fold by fold
+    left_out: Floats  # (n_labels, n_held_out), decision values of held-out samples, ordered by fold
 
 
 def train_columns(
@@ -440,17 +437,17 @@ def train_columns(
     Parameters
     ----------
     gram : float32 array of shape (n_samples, n_samples)
-        Kernel values between the samples of this training alone.
+        Kernel values between the training samples.
     signs : float64 array of shape (n_labels, n_samples)
         -1 or 1.
     weights : float64 array of shape (n_samples,)
     C : float
-        The bound of a coefficient is C times the weight of its sample.
+        The upper bound of a coefficient is C times the weight of its sample.
     folds : float64 array of shape (n_folds, n_samples), optional
-        Held-out weight of each sample in each fold, as :func:`deal_folds` returns it. Without it no sigmoid is
+        Held-out weight of each sample in each fold, as returned by :func:`deal_folds`. By default, no sigmoid is
         fitted.
     max_steps : int, optional
-        Steps of one solution; by default a hundred per sample, and at least 100,000.
+        Maximum number of steps of the solver; by default a hundred per sample, and at least 100,000.
     tolerance : float
     n_threads : int
     """
@@ -481,11 +478,11 @@ def train_linear_columns(
     tolerance: float = TOLERANCE,
     n_threads: int = 1,
 ) -> TrainedColumns:
-    """Train one linear SVM per label on the features themselves, by dual coordinate descent.
+    """Train one linear SVM per label on the features, by dual coordinate descent.
 
-    The problem is that of :func:`train_columns`: the hinge loss, and an intercept that is not penalized; see
-    ``cpp/svm/linear.hpp``. liblinear penalizes the intercept. With the costs of texts, C divided by thousands of
-    features, its intercept stays near zero; scaled up, it does not converge on Nystroem features.
+    The objective is that of :func:`train_columns`: the hinge loss, and an intercept without penalty; see
+    ``cpp/svm/linear.hpp``. liblinear penalizes the intercept: for text, where C is divided by thousands of features,
+    the intercept stays near zero, and with a larger intercept scaling it does not converge on Nystroem features.
 
     Parameters
     ----------
@@ -495,7 +492,7 @@ def train_linear_columns(
     signs, weights, C, folds, tolerance, n_threads
         As in :func:`train_columns`.
     max_passes : int
-        Steps of one solution, in passes over all samples.
+        Maximum number of passes of the solver over all samples.
 
     Returns
     -------
@@ -527,12 +524,12 @@ def train_linear_columns(
 
 
 def _count_threads(n_threads: int, n_samples: int) -> int:
-    """Return the number of threads that are worth their start."""
+    """Return the number of threads; small problems use a single one."""
     return n_threads if n_samples >= SAMPLES_FOR_THREADS else 1
 
 
 def deal_folds(counts: Indices, n_folds: int, seed: int) -> Floats:
-    """Deal drawn copies at random to folds whose sizes differ by at most one.
+    """Assign drawn copies at random to folds whose sizes differ by at most one.
 
     Parameters
     ----------

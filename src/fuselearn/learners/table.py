@@ -1,15 +1,14 @@
-"""Turn tables of any kind into one float matrix, and that into codes, once, so that hundreds of trees share the work.
+"""Convert tables of any kind to one float matrix, and this to integer codes, once for hundreds of trees.
 
-`TableCoder` turns data frames into numbers, category numbers, and NaN for missing values; `NumberEncoder`, for SVMs and
-nearest neighbors, into finite numbers. `code_columns` codes them. A
-numeric feature with up to 65,535 distinct values is *rank-coded*: the code of a value is its rank among the distinct
-values, and a tree grown on codes is exactly the tree grown on the values. A feature with more distinct values, or with
-more than ``max_bins``, is cut into bins that hold about equally many samples. A categorical feature already is a code.
-Missing values get the code after the last one.
+`TableCoder` converts DataFrames to numbers, category codes, and NaN for missing values; `NumberEncoder`, for SVMs and
+nearest neighbors, to finite numbers. `code_columns` computes the codes. A numeric feature with up to 65,535 distinct
+values is *rank-coded*: the code of a value is its rank among the distinct values, and a tree grown on codes is exactly
+the tree grown on the values. A feature with more distinct values, or with more than ``max_bins``, is binned by
+quantiles. The values of a categorical feature are its codes. Missing values have the code after the last one.
 
-A table of which most values are zero is held sparsely (`code_entries`): only its *entries*, the other values, are
-listed. Its codes are the same, zero included, so that trees are the same however the table is held. How it is held
-depends on its values, not on whether it was passed as a sparse matrix.
+A table with mostly zeros is stored sparsely (`code_entries`): only the other values, its *entries*, are stored. The
+codes are the same, including the code of zero, so trees do not depend on the storage. The storage depends on the values
+of the table, not on whether it was passed as a sparse matrix.
 """
 
 from __future__ import annotations
@@ -35,31 +34,30 @@ MOST_CATEGORIES = 65_535
 MAX_CODES = 65_535
 BINS_BEYOND = 255
 TAKE_MISSING = (
-    "Fill in missing values, for example by sklearn.impute.SimpleImputer in a pipeline, or use what takes them: "
-    "SVMClassifier(impute=True), KFHEClassifier or ForestClassifier for classes, FusedMultilabelClassifier, "
-    "PCTForestClassifier or estimator=CARTClassifier() for labels."
+    "Impute missing values, for example with sklearn.impute.SimpleImputer in a pipeline, or use an estimator that "
+    "supports them: SVMClassifier(impute=True), KFHEClassifier or ForestClassifier for multi-class data; "
+    "FusedMultilabelClassifier, PCTForestClassifier or estimator=CARTClassifier() for multi-label data."
 )
 BLOCK_ELEMENTS = 4_000_000
-# A table is held sparsely if it has at least so many values per entry.
+# A table is stored sparsely if it has at least this many values per entry.
 VALUES_PER_ENTRY = 10
-# A table with more columns for categories than this is kept sparse.
+# One-hot encoded tables with more columns than this stay sparse.
 DENSE_CATEGORIES = 1_000
 
 
 class TableCoder:
-    """Code frames, arrays and sparse matrices for the tree engine.
+    """Encode DataFrames, arrays and sparse matrices for the tree engine.
 
-    In a pandas or polars frame (or any other that narwhals knows), columns of categories or text become the numbers
-    0, 1, ... of their categories, in the order that the category type declares, or sorted for text. Numeric and
-    Boolean columns become floats. Missing values become NaN, and a category that was not there when the coder was
-    fitted becomes -1.
+    In a DataFrame of pandas, polars or another library supported by narwhals, columns of categories or strings are
+    encoded as 0, 1, ..., in the order of the categorical dtype, or sorted for strings. Numeric and Boolean columns are
+    converted to floats. Missing values are encoded as NaN, categories unknown in ``fit`` as -1.
 
     Attributes
     ----------
     categories_ : list of (array or None)
-        For each column its categories, or None for a numeric column.
+        The categories of each column, None for a numeric column.
     n_categories_ : int32 array of shape (n_columns,)
-        Their numbers, 0 for a numeric column.
+        Number of categories of each column, 0 for a numeric column.
 
     Examples
     --------
@@ -103,8 +101,8 @@ class TableCoder:
         if frame is None:
             if self.n_categories_.any():
                 raise TypeError(
-                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category column(s); "
-                    "pass a DataFrame with the same columns, not an array."
+                    f"The model was fitted on a DataFrame with {np.count_nonzero(self.n_categories_)} categorical "
+                    "column(s); pass a DataFrame with the same columns, not an array."
                 )
             return X.toarray() if sparse.issparse(X) else X
         if has_numbers_only(X) and not self.n_categories_.any():
@@ -117,28 +115,28 @@ class TableCoder:
         return matrix
 
     def one_hot(self, coded: npt.NDArray[np.floating]) -> list[npt.NDArray[Any]]:
-        """Return a matrix for each column of a coded table: its numbers, or whether it is in each of its categories."""
+        """Return a matrix for each column of a coded table: its numbers, or its categories one-hot encoded."""
         return [coded[:, [f]] if n == 0 else coded[:, [f]] == np.arange(n) for f, n in enumerate(self.n_categories_)]
 
 
 def has_numbers_only(frame: Any) -> bool:
-    """Return whether the columns of a pandas frame are NumPy numbers: a thousand of them are then read in one go."""
+    """Return whether all columns of a pandas DataFrame are NumPy numbers, which are converted at once."""
     return hasattr(frame, "iloc") and all(isinstance(t, np.dtype) and t.kind in "biuf" for t in frame.dtypes)
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """Return a common view of a data frame of any library, or None if ``X`` is none."""
+    """Return a DataFrame of any library as a narwhals DataFrame; None if ``X`` is not a DataFrame."""
     if isinstance(X, np.ndarray):
         return None
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError as error:
-        raise ValueError(f"Column names must differ from each other. {error}") from error
+        raise ValueError(f"Column names must be unique. {error}") from error
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def has_missing(X: Any) -> bool:
-    """Return whether any value of a frame, an array or a sparse matrix is missing."""
+    """Return whether any value of a DataFrame, an array or a sparse matrix is missing."""
     frame = as_frame(X)
     if frame is None:
         values = X.data if sparse.issparse(X) else np.asarray(X)
@@ -150,23 +148,23 @@ def has_missing(X: Any) -> bool:
 
 
 def refuse_odd_cells(X: Any) -> None:
-    """Refuse an object column that mixes numbers, text or missing values with a cell of another kind, such as a list.
+    """Raise an error for an object column that mixes scalars with values of other types, such as lists.
 
-    A learner of any kind would refuse the cell, but it sees only the samples that are drawn for it.
+    The check is done here, because learners only validate the samples that are drawn for them.
     """
     for name, cells in _object_columns(X):
         kinds = {type(cell) for cell in cells}
         odd = [kind.__name__ for kind in kinds if not _is_scalar(kind)]
         if odd and len(kinds) > 1:
             raise TypeError(
-                f"Column {name!r} of X has a cell of type {odd[0]}; "
+                f"Column {name!r} of X has a value of type {odd[0]}; "
                 "the argument must be a table of strings and numbers."
             )
 
 
 @contextmanager
 def naming_text() -> Iterator[None]:
-    """Say what to do with an array of text, of which NumPy says that it could not convert string to float."""
+    """Replace NumPy's error "could not convert string to float" by advice to pass a DataFrame."""
     try:
         yield
     except ValueError as error:
@@ -174,13 +172,13 @@ def naming_text() -> Iterator[None]:
         if found is None:
             raise
         raise ValueError(
-            f"X is an array that holds the text {found[1]}. Pass a DataFrame: its columns of numbers are numbers, and "
-            "those of text are categories."
+            f"X is an array that contains the string {found[1]}. Pass a DataFrame instead: its string columns are "
+            "treated as categories."
         ) from error
 
 
 def _is_scalar(kind: type) -> bool:
-    """Return whether cells of a type are single values: missing, or of an order, and not made up of others."""
+    """Return whether values of a type are scalars: missing, or comparable and not containers."""
     if issubclass(kind, NoneType | str | bytes):
         return True
     return not issubclass(kind, Iterable | Callable) and any("__lt__" in vars(base) for base in kind.__mro__[:-1])
@@ -195,9 +193,9 @@ def _object_columns(X: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _categories(column: nw.Series[Any]) -> npt.NDArray[Any] | None:
-    """List the categories of a column, or give None for a column of numbers."""
+    """Return the categories of a column, None for a numeric column."""
     native = column.to_native()
-    if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas: of any type, in the declared order
+    if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas: any type, in the declared order
         levels = np.asarray(native.cat.categories)
     elif column.dtype == nw.Enum:
         levels = np.asarray(native.dtype.categories, dtype=object)
@@ -208,12 +206,14 @@ def _categories(column: nw.Series[Any]) -> npt.NDArray[Any] | None:
         try:
             levels = np.array(sorted(set(values)), dtype=object)
         except TypeError as error:
-            raise TypeError(f"Column {column.name!r} mixes types that have no common order.") from error
+            raise TypeError(
+                f"Column {column.name!r} mixes types that cannot be sorted together, such as strings and numbers."
+            ) from error
     else:
         return None
     if len(levels) > MOST_CATEGORIES:
         raise ValueError(
-            f"Column {column.name!r} has {len(levels):,} categories; at most {MOST_CATEGORIES:,} are possible."
+            f"Column {column.name!r} has {len(levels):,} categories; at most {MOST_CATEGORIES:,} are supported."
         )
     return levels
 
@@ -221,8 +221,8 @@ def _categories(column: nw.Series[Any]) -> npt.NDArray[Any] | None:
 def _category_numbers(column: nw.Series[Any], levels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     native = column.to_native()
     if not nw.dependencies.is_pandas_series(native):
-        places = {level: place for place, level in enumerate(levels)}
-        return np.array([np.nan if v is None else places.get(v, -1) for v in column.to_list()], dtype=np.float64)
+        codes = {level: code for code, level in enumerate(levels)}
+        return np.array([np.nan if v is None else codes.get(v, -1) for v in column.to_list()], dtype=np.float64)
     import pandas as pd
 
     numbers = pd.Index(levels).get_indexer(native).astype(np.float64)
@@ -231,32 +231,32 @@ def _category_numbers(column: nw.Series[Any], levels: npt.NDArray[Any]) -> npt.N
 
 
 def _numbers(column: nw.Series[Any]) -> npt.NDArray[np.float64]:
-    """Turn a numeric column into floats, and refuse what is none."""
+    """Convert a numeric column to floats; raise an error for other columns."""
     if column.dtype in (nw.String, nw.Categorical, nw.Enum):
-        raise ValueError(f"Column {column.name!r} was numeric and now holds {column.dtype}.")
+        raise ValueError(f"Column {column.name!r} was numeric in fit and now has the type {column.dtype}.")
     if column.dtype.is_temporal():
         raise TypeError(
-            f"Column {column.name!r} holds {column.dtype}; turn dates and times into numbers or categories."
+            f"Column {column.name!r} has the type {column.dtype}; convert dates and times to numbers or categories."
         )
     try:
         numbers = column.cast(nw.Float64).to_numpy().astype(np.float64)
-    except Exception as error:  # every library has its own type of error for a failed cast
-        raise ValueError(f"Column {column.name!r} was numeric and now holds {column.dtype}.") from error
+    except Exception as error:  # each library has its own exception for a failed cast
+        raise ValueError(f"Column {column.name!r} was numeric in fit and now has the type {column.dtype}.") from error
     if np.isinf(numbers).any():
         raise ValueError(f"Column {column.name!r} has infinite values; expected numbers, or NaN for missing ones.")
     return numbers
 
 
 class NumberEncoder:
-    """Turn tables of any kind into finite numbers: categories become columns of 0 and 1.
+    """Convert tables of any kind to finite numbers; categories are one-hot encoded.
 
     Parameters
     ----------
     user : str, default="support vector machines"
-        Who takes the numbers, for messages.
+        Name of the method that uses the numbers, for error messages.
     impute : bool, default=False
-        Whether missing numbers are replaced by the median of their column. A column that has some when the encoder is
-        fitted gets another column of 0 and 1, at the end, that says where. Missing categories have a 0 everywhere.
+        Whether missing numbers are replaced by the median of their column. For each column with missing values in
+        ``fit``, a missing-value indicator is appended. Missing categories are encoded as zeros in any case.
 
     Examples
     --------
@@ -275,10 +275,10 @@ class NumberEncoder:
         self.coder = TableCoder()
 
     def fit_transform(self, X: Any) -> Any:
-        """Learn the categories and the medians of a table, and turn it into numbers."""
+        """Learn the categories and the medians of a table, and convert it to numbers."""
         X = _check_numbers(X, self.user, self.impute)
         self.coder.fit(X)
-        # Numeric columns take one place each, category columns one per category.
+        # A numeric column has one output column, a categorical one as many as categories.
         self.widths = np.maximum(self.coder.n_categories_, 1)
         numbers = self._spread(X)
         if not self.impute:
@@ -288,18 +288,18 @@ class NumberEncoder:
         return self._fill(numbers)
 
     def transform(self, X: Any) -> Any:
-        """Turn a table into numbers, with the categories and medians learned."""
+        """Convert a table to numbers, with the learned categories and medians."""
         numbers = self._spread(_check_numbers(X, self.user, self.impute))
         return self._fill(numbers) if self.impute else numbers
 
     def columns_of(self, features: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """List the columns of numbers that columns of the table have become."""
+        """Return the output columns of features of the table."""
         ends = np.cumsum(self.widths)
         columns = np.concatenate([np.arange(ends[f] - self.widths[f], ends[f]) for f in features])
         return np.append(columns, ends[-1] + np.flatnonzero(np.isin(self.gaps, columns))) if self.impute else columns
 
     def _fill(self, numbers: Any) -> Any:
-        """Replace missing numbers by medians, and append where they were."""
+        """Replace missing numbers by medians, and append missing-value indicators."""
         samples, columns = find_missing(numbers)
         if len(samples):
             numbers = numbers.copy()
@@ -325,7 +325,7 @@ class NumberEncoder:
             return coded
         for f in [] if self.impute else np.flatnonzero(np.isnan(coded).any(axis=0) & ~is_category):
             raise ValueError(
-                f"Column {frame.columns[f]!r} has missing values, which {self.user} cannot take. {TAKE_MISSING}"
+                f"Column {frame.columns[f]!r} has missing values, which {self.user} do not support. {TAKE_MISSING}"
             )
         if not is_category.any():
             return coded
@@ -336,7 +336,7 @@ class NumberEncoder:
 
 
 def find_missing(numbers: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the samples and columns of missing numbers, in the order in which a sparse matrix keeps them."""
+    """Return the samples and columns of missing numbers, in the order of the entries of a sparse matrix."""
     if not sparse.issparse(numbers):
         samples, columns = np.nonzero(np.isnan(numbers))
         return samples, columns
@@ -345,7 +345,7 @@ def find_missing(numbers: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int
 
 
 def find_medians(numbers: Any, gaps: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
-    """Return the median of each column, of its known numbers if it has gaps; 0 without any."""
+    """Return the median of the known numbers of each column, 0 if there are none."""
     if sparse.issparse(numbers):
         medians = csc_median_axis_0(sparse.csc_matrix(numbers))
     else:
@@ -359,14 +359,14 @@ def find_medians(numbers: Any, gaps: npt.NDArray[np.intp]) -> npt.NDArray[np.flo
 
 @naming_text()
 def _check_numbers(X: Any, user: str, impute: bool) -> Any:
-    """Check an array of numbers; frames are for the coder to check."""
+    """Validate an array of numbers; the coder validates DataFrames."""
     if as_frame(X) is not None:
         return X
     X = check_array(X, dtype=np.float64, accept_sparse="csr", ensure_all_finite="allow-nan", input_name="X")
     if not impute and has_missing(X):
-        raise ValueError(f"Input X contains NaN, which {user} cannot take. {TAKE_MISSING}")
+        raise ValueError(f"Input X contains NaN, which {user} do not support. {TAKE_MISSING}")
     if sparse.issparse(X):
-        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # a check leaves marks on what it checks
+        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # check_format modifies the matrix
         X.check_format(full_check=True)  # kernels do not check indices
     return X
 
@@ -374,20 +374,20 @@ def _check_numbers(X: Any, user: str, impute: bool) -> Any:
 def code_columns(
     X: Any, n_categories: npt.NDArray[np.int32] | None = None, max_bins: int | None = None, n_threads: int = 1
 ) -> Table:
-    """Code the columns of a matrix.
+    """Compute the codes of the columns of a matrix.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_columns)
-        Floats; NaN means missing. A category column holds the numbers 0, 1, ... of its categories. A sparse matrix is
-        made dense a few columns at a time.
+        Floats; NaN means missing. The values of a categorical column are 0, 1, ... A sparse matrix is converted to
+        dense in blocks of columns.
     n_categories : array of shape (n_columns,), optional
         Number of categories of each column, 0 for a numeric column. By default all are numeric.
     max_bins : int, optional
-        Numeric columns with more distinct values are binned. By default 65,535 distinct values are kept
-        apart, and a column with more than that is cut into 255 bins.
+        Numeric columns with more distinct values are binned. By default, columns with more than 65,535 distinct values
+        are binned into 255 bins.
     n_threads : int
-        Threads to spread the columns over.
+        Number of threads.
 
     Returns
     -------
@@ -410,7 +410,7 @@ def code_columns(
     def code(block: slice) -> tuple[npt.NDArray[Any], ...]:
         columns = X[:, block].toarray() if hasattr(X, "toarray") else X[:, block]
         values = np.array(columns.T, dtype=np.float64, order="C")
-        # NumPy sorts with the widest instructions that the processor has.
+        # NumPy's sort uses SIMD instructions.
         return _core.code_block(
             values, np.sort(values, axis=1), n_categories[block], most_codes, n_bins, codes, block.start
         )
@@ -429,7 +429,7 @@ def code_columns(
 
 
 def _column_blocks(n_samples: int, n_columns: int) -> Iterator[slice]:
-    """Cut the columns into blocks whose sorted copy stays small beside the table."""
+    """Split the columns into blocks whose sorted copy is small compared with the table."""
     width = max(1, BLOCK_ELEMENTS // max(1, n_samples))
     for start in range(0, n_columns, width):
         yield slice(start, min(start + width, n_columns))
@@ -442,7 +442,7 @@ def is_mostly_zero(X: Any) -> bool:
 
 
 def code_entries(X: Any) -> SparseTable:
-    """Code the columns of an array or a sparse matrix of numbers.
+    """Compute the sparse codes of an array or a sparse matrix of numbers.
 
     Examples
     --------

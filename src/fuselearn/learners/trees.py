@@ -1,4 +1,4 @@
-"""The tree learner: a coded table on which the core grows trees, for classes, labels or values."""
+"""The tree learner: trees of classes, labels or values, grown by the core on a coded table."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from fuselearn.learners.forests import LabelTrees, TreeModel
 from fuselearn.learners.learner import Bound, BoundLearner, Counts, Labels, Scores, Target, Weights
 from fuselearn.learners.table import TableCoder, as_frame, code_columns
 
-# Threads are worth starting from this many (sample, feature, tree) triples on.
+# Minimum number of (sample, feature, tree) triples for which threads pay off.
 THREADED_WORK = 100_000
-# The tree engine codes all values of a sparse matrix, too.
+# Trees of classes need codes of all values, also of a sparse matrix.
 CODE_BYTES = 2
 LARGEST_CODES = 16 * 2**30
-# Weights that are not counts are rounded to whole numbers of about this sum, so that sums of squares stay exact.
+# Weights that are not counts are scaled to about this sum and rounded to integers, so that sums of squares are exact.
 WEIGHT_SUM = 2.0**26
 
 
 class TreeLearner(BoundLearner):
-    """Code a table once and grow any number of trees on it.
+    """Compute the codes of a table once and grow any number of trees on it.
 
     Parameters
     ----------
     matrix : float array or sparse matrix of shape (n_samples, n_features)
-        Values, category numbers and NaN, as ``fit_coder`` makes them.
+        Values, category codes and NaN, as returned by ``fit_coder``.
     coder : TableCoder
         Fitted to the table.
     estimator : CARTClassifier or CARTRegressor
-        Its parameters are used, but for ``random_state`` and ``n_jobs``.
+        Its parameters are used, except ``random_state`` and ``n_jobs``.
     n_threads : int
-        Threads for coding, growing and predicting.
+        Number of threads for coding, training and prediction.
 
     Examples
     --------
@@ -68,11 +68,11 @@ class TreeLearner(BoundLearner):
         self.settings: TreeSettings = estimator._engine_settings(self.n_features)
         table = code_columns(matrix, coder.n_categories_, estimator.max_bins, n_threads)
         self.bound = Bound(table, np.empty((self.n_samples, 0), dtype=np.int8))
-        # What trees are grown on, and which of the features, of the table or appended behind it, each column is.
+        # The columns for growing trees, and the index of the feature of each column; appended features come last.
         self.columns = table
         self.positions = np.arange(self.n_features)
-        self.n_categories: npt.NDArray[np.int32] = coder.n_categories_  # of appended features, too
-        self.for_values: tuple[Table, GradientTable] | None = None  # the columns as regression trees take them
+        self.n_categories: npt.NDArray[np.int32] = coder.n_categories_  # including appended features
+        self.for_values: tuple[Table, GradientTable] | None = None  # the columns for regression trees
         self.n_threads = n_threads
 
     def train(
@@ -103,7 +103,7 @@ class TreeLearner(BoundLearner):
         return TreeModel(self._reindex(tree), self.n_categories, self.bound)
 
     def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
-        """Return a learner whose coded table has features of 0 and 1 appended."""
+        """Return a learner whose coded table has binary features appended."""
         columns = columns[:, :n_columns]
         bound = self.bound.extend(columns)
         added = self.n_features + np.arange(self.bound.appended.shape[1], bound.appended.shape[1])
@@ -115,7 +115,7 @@ class TreeLearner(BoundLearner):
         )
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
-        """Return a learner on some of the coded columns."""
+        """Return a learner for some of the coded columns."""
         return self._replaced(
             bound=self.bound.extend(self.bound.appended[:, :0]),
             columns=self.columns.select(features),
@@ -123,11 +123,11 @@ class TreeLearner(BoundLearner):
         )
 
     def prepare(self, X: Any) -> npt.NDArray[np.floating]:
-        """Turn new samples into numbers, category numbers and NaN."""
+        """Convert new samples to numbers, category codes and NaN."""
         return self.coder.transform(as_table(X))
 
     def release(self) -> None:
-        """Release the coded table and what belongs to it."""
+        """Release the coded table and data derived from it."""
         self.bound.release()
         del self.columns, self.for_values, self.settings
 
@@ -164,12 +164,12 @@ class TreeLearner(BoundLearner):
         return _map(grow, n_labels, self.n_threads if within == 1 and work >= THREADED_WORK else 1)
 
     def _reindex(self, tree: Tree) -> Tree:
-        """Let the splits of a tree name features by their positions in samples for prediction, instead of columns."""
+        """Replace the column indices of splits by feature indices for prediction."""
         return tree if self.columns is self.bound.table else tree.with_features(self.positions)
 
 
 def as_table(X: Any) -> Any:
-    """Check an array or a sparse matrix of numbers or gaps; data frames are for the coder to check."""
+    """Validate an array or a sparse matrix of numbers and NaN; the coder validates DataFrames."""
     if as_frame(X) is not None or _needs_no_check(X):
         return X
     return check_array(
@@ -178,7 +178,7 @@ def as_table(X: Any) -> Any:
 
 
 def _needs_no_check(X: Any) -> bool:
-    """Return whether an array is of finite numbers; scikit-learn's check of a small one takes as long as five trees."""
+    """Return whether all numbers are finite; scikit-learn's check of a small array takes as long as five trees."""
     if not (isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32) and X.ndim == 2 and X.size):
         return False
     with np.errstate(over="ignore"):
@@ -186,7 +186,7 @@ def _needs_no_check(X: Any) -> bool:
 
 
 def fit_coder(X: Any) -> tuple[TableCoder, Any]:
-    """Learn how to code a table; also return it as numbers, a sparse matrix as one of columns."""
+    """Fit a coder, and return it with the table as numbers; a sparse matrix is returned in CSC format."""
     table = as_table(X)
     coder = TableCoder().fit(table)
     if not sparse.issparse(table):
@@ -194,8 +194,9 @@ def fit_coder(X: Any) -> tuple[TableCoder, Any]:
     n_bytes = CODE_BYTES * table.shape[0] * table.shape[1]
     if n_bytes > LARGEST_CODES:
         raise ValueError(
-            f"X is sparse, and trees would take {n_bytes / 2**30:.0f} GB for its {table.shape[0]:,} samples of "
-            f"{table.shape[1]:,} features, zeros included; select features, or use SVMClassifier(kernel='linear')."
+            f"Trees would need {n_bytes / 2**30:.0f} GB for the {table.shape[0]:,} samples and {table.shape[1]:,} "
+            "features of the sparse X, because they store zeros, too. Select features, or use "
+            "SVMClassifier(kernel='linear')."
         )
     return coder, table
 
@@ -208,7 +209,7 @@ def _map(work: Callable[[int], Tree], n_items: int, n_threads: int) -> list[Tree
 
 
 def make_label_target(Y: npt.NDArray[np.generic]) -> LabelTarget:
-    """Turn an (n, L) matrix of zeros and ones into a target.
+    """Make a target for trees from an indicator matrix.
 
     Examples
     --------
@@ -231,24 +232,24 @@ def grow_tree(
     n_threads: int = 1,
     plan: StoragePlan | None = None,
 ) -> Tree:
-    """Grow a tree, prune it, and return it.
+    """Grow and prune a tree.
 
     Parameters
     ----------
     table : Table or SparseTable
-        For classes, a Table.
+        Must be a Table for classes.
     target : ClassTarget or LabelTarget
     counts : int32 array of shape (n_samples,)
-        How often each sample was drawn; samples with count 0 take no part.
+        How often each sample was drawn; samples with 0 are ignored.
     settings : TreeSettings
     weights : array of shape (n_samples,), optional
-        Weights of the samples where they differ from the counts.
+        Sample weights, if they differ from the counts.
     seed : int
         Seed of the random choices.
     n_threads : int
-        Threads to use on large data. The tree does not depend on it.
+        Number of threads for large data. The tree does not depend on it.
     plan : StoragePlan, optional
-        In which way samples are stored. The tree does not depend on it.
+        How samples are stored during growth. The tree does not depend on it.
 
     Examples
     --------
@@ -275,11 +276,11 @@ def grow_tree(
 def grow_value_tree(
     table: GradientTable, y: Scores, weights: Weights, *, max_depth: int, min_leaf: int, n_threads: int = 1
 ) -> Tree:
-    """Grow a regression tree: a tree on gradients whose leaves predict the mean of a target of numbers.
+    """Grow a regression tree with the engine for gradient boosting.
 
-    With y the target and w the weights of the samples, a Newton step on the squared error has the gradients -w y and
-    the Hessians w. What `grow_gradient_tree` then makes large, the sum over both sides of (sum of w y)^2 / (sum of w),
-    is the criterion of CART's regression trees, and the value of a leaf is the weighted mean of y.
+    With y the target and w the sample weights, a Newton step on the squared error has the gradients -w y and the
+    Hessians w. `grow_gradient_tree` then maximizes the sum over both sides of (sum of w y)^2 / (sum of w), the
+    criterion of CART's regression trees, and the value of a leaf is the weighted mean of y.
 
     Parameters
     ----------
@@ -287,16 +288,16 @@ def grow_value_tree(
     y : array of shape (n_samples,)
         The target.
     weights : array of shape (n_samples,)
-        Samples of weight 0 take no part; at least one takes part.
+        Samples of weight 0 are ignored; at least one weight is positive.
     max_depth, min_leaf : int
         Maximum number of splits on a path, and minimum number of samples in a leaf.
     n_threads : int
-        Threads to use on large data. The tree does not depend on it.
+        Number of threads for large data. The tree does not depend on it.
 
     Returns
     -------
     Tree
-        ``values`` has one column, the sum of w y in each node, so that the tree's shares are means of y.
+        ``values`` has one column, the sum of w y in each node, so ``shares()`` returns the weighted means of y.
 
     Examples
     --------
@@ -308,7 +309,7 @@ def grow_value_tree(
            [10.]])
     """
     samples = np.flatnonzero(weights).astype(np.int32)
-    # In units of their own, neither a large mean nor small weights meet the engine's least gain and least Hessian.
+    # The target is standardized and weights are scaled to meet the engine's minimum gain and Hessian.
     weights = weights / weights[samples].mean()
     center = np.average(y[samples], weights=weights[samples])
     scale = np.abs(y[samples] - center).max() or 1.0

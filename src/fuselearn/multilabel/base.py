@@ -278,7 +278,7 @@ class MultilabelBase(ClassifierMixin, EstimatorBase):
         problem = pose()
         if np.count_nonzero(problem.initial_weights) < 2:
             raise ValueError(
-                f"decision={show(self.decision)} is fitted by cross-validation, which needs at least two samples."
+                f"decision={show(self.decision)} is fitted by cross-validation, for which one sample is not enough."
             )
         return self._hold_out(problem, self._fold_seed_)
 

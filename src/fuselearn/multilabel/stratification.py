@@ -188,6 +188,11 @@ class IterativeStratifiedKFold(BaseCrossValidator):
     A label with fewer positive samples than folds is missing from some folds. There is no warning, as such labels are
     common. A group that is larger than n_samples / n_splits makes its fold larger than the others.
 
+    See Also
+    --------
+    iterative_train_test_split : A single split into training and test samples.
+    sklearn.model_selection.StratifiedKFold : Stratified folds for multi-class data.
+
     References
     ----------
     Sechidis, K., Tsoumakas, G., Vlahavas, I. (2011). On the stratification of multi-label data. Machine Learning and

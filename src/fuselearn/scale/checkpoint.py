@@ -1,7 +1,7 @@
 """Checkpoints: the trees of an unfinished fit in a folder, so that the fit can be resumed.
 
-A tree is determined by the samples, the previous trees and its order, which defines how samples are drawn and trees are
-grown. So a resumed fit repeats the same fit and reads finished trees from the folder. Every tree is one file.
+A tree is determined by the samples, the previous trees and its order, which defines how samples are drawn and the tree
+is grown. A resumed fit repeats the same fit and reads finished trees from the folder, one file per tree.
 """
 
 from __future__ import annotations
@@ -97,8 +97,7 @@ class Checkpoint:
                 before, now = _shorten(found.get(name)), _shorten(head.get(name))
                 raise ValueError(
                     f"The checkpoint {self.folder} belongs to a different fit: {name} was {before} and is now "
-                    f"{now}. Choose "
-                    "another folder, or delete this one."
+                    f"{now}. Choose another folder, or delete this one."
                 )
         return seed
 

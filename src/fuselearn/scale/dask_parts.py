@@ -13,11 +13,11 @@ from dask.delayed import Delayed
 from fuselearn.scale.tasks import weigh_correct
 
 Part = tuple[Any, Any, Any]
-"""X, y and sample_weight of some samples, as delayed values; the last may be None."""
+"""X, y and sample_weight (or None) of some samples, as delayed values."""
 
 
 def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
-    """Divide X, y and the weights into parts of the same samples.
+    """Split X, y and the weights into parts of the same samples.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
     """
     tables = _divide("X", X, None)
     if not tables:
-        raise ValueError("X has no parts.")
+        raise ValueError("X has no parts; at least one is required.")
     columns = []
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         divided = [None] * len(tables) if values is None else _divide(name, values, X)
@@ -89,7 +89,7 @@ def _divide(name: str, values: Any, X: Any) -> list[Any]:
             values = values.rechunk({0: X.chunks[0]})
         return list(values.to_delayed().ravel())
     if dask.is_dask_collection(values) and hasattr(values, "npartitions"):
-        # Optimized, columns of one file may be divided in other ways than the rest of it.
+        # Without optimization: Dask may otherwise split single columns of a file into other partitions.
         return list(values.to_delayed(optimize_graph=False))
     if isinstance(values, list | tuple) and all(isinstance(part, Delayed) for part in values):
         return list(values)

@@ -25,9 +25,9 @@ from distributed.scheduler import KilledWorker
 
 from fuselearn.scale.session import Kept, Task
 
-# Values of up to so many bytes are sent with every task that needs them.
+# Values of up to this number of bytes are sent with every task that needs them.
 SMALL = 2**14
-# So many results are merged in one task; up to so many are merged here.
+# Maximum number of results that are merged in one task, or by this process.
 MERGED_AT_ONCE = 8
 
 
@@ -36,14 +36,14 @@ class Group(list[Any]):
 
 
 class Advanced(NamedTuple):
-    """What a task keeps, and what it reports: for a group, the merged reports of its parts."""
+    """The stored results of a task, and the result to merge."""
 
     kept: Any
     report: Any
 
 
 class Given:
-    """A value for a task that Dask need not search for other tasks' results."""
+    """Wraps an argument, so that Dask does not search it for results of other tasks."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -80,10 +80,10 @@ class DaskSession:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        """Release what is left after an error, whose traceback may still refer to it.
+        """Release all results after an error, whose traceback may still refer to them.
 
-        Tasks that nobody wants are forgotten. To cancel them would be no more than that, and Dask's scheduler loses the
-        client when a task is canceled on which one depends that is released already.
+        The scheduler forgets tasks without references. They are not canceled, because Dask's scheduler loses the client
+        if a task is canceled while a released task depends on it.
         """
         if kind is not None and self.client.status == "running":
             for future in list(self._futures):
@@ -94,10 +94,10 @@ class DaskSession:
         return self._submit([self._task(task, task, *arguments)])[0]
 
     def settle(self, parts: Kept) -> Kept:
-        """Let parts that the same thread of a worker keeps be one group.
+        """Group the parts of each worker thread.
 
-        By default, Dask would perform a task on any worker that has one of its arguments, however small that is, and
-        send the part there.
+        Without groups, Dask might run a task on any worker that has one of its arguments, however small, and send the
+        part there.
         """
         with self._connected():
             where, n_threads = self.client.who_has(parts), self.client.nthreads()
@@ -116,7 +116,7 @@ class DaskSession:
         )
 
     def map(self, task: Task, *kept: Sequence[Any], given: Sequence[Any] = ()) -> Kept:
-        """Submit a task for each group of parts, to the worker that keeps it; any other may perform it, too.
+        """Submit a task for each group of parts, preferably to the worker that stores it.
 
         Arguments may be delayed values.
         """
@@ -125,7 +125,7 @@ class DaskSession:
     def advance(
         self, task: Task, merge: Task, *kept: Kept, given: Sequence[Any] = (), later: Task | None = None
     ) -> tuple[Kept, Any]:
-        """Submit tasks that return what to keep and what to merge; wait for the latter, or keep what becomes of it."""
+        """Submit tasks that return results to store and results to merge, as described in ``Session.advance``."""
         tasks = self._tasks(task, (_advance, task, merge), kept, given)
         merged = [self._task(_report, _report, own, at=home) for own, home in self._at_home(tasks)]
         if later is not None:
@@ -135,14 +135,14 @@ class DaskSession:
         return own, results[0] if later is not None else self._merge(merge, results)
 
     def fetch(self, results: Any) -> Any:
-        """Wait for results and return them; those for all parts in the order of the parts."""
+        """Wait for results and return them, in the order of the parts."""
         try:
             with self._connected():
                 values = self.client.gather(results)
         except KilledWorker as error:
             raise RuntimeError(
-                f"Workers died repeatedly in the task {error.task!r}. Perhaps its part does not fit into the "
-                f"memory of a worker: use smaller parts."
+                f"Workers died repeatedly in the task {error.task!r}, probably because a part does not fit into the "
+                f"memory of a worker. Use smaller parts."
             ) from error
         if not (isinstance(values, list) and values and isinstance(_kept(values[0]), Group)):
             return values
@@ -152,17 +152,17 @@ class DaskSession:
     def _tasks(
         self, named: Task, how: tuple[Any, ...], kept: tuple[Sequence[Any], ...], given: Sequence[Any]
     ) -> list[Delayed]:
-        """Make a task for each group of parts, or for each part before they are settled."""
+        """Make a task for each group of parts, or for each part before they are grouped."""
         values = [self._hold(value) for value in given]
         own = list(zip(*kept, strict=True))
         return [self._task(named, *how, len(kept), *results, *values, at=home) for results, home in self._at_home(own)]
 
     def _at_home(self, results: Sequence[Any]) -> Iterator[tuple[Any, str | None]]:
-        """Yield what is kept for each group, and the worker that keeps it."""
+        """Yield the stored result of each group and its worker."""
         return zip(results, self._homes or [None] * len(results), strict=True)
 
     def _hold(self, value: Any) -> Any:
-        """Return a value that many tasks need; a large one as a task of its own, so that it is sent once."""
+        """Wrap an argument of many tasks; a large value becomes a separate task, so that it is sent only once."""
         if isinstance(value, Future):
             return value
         is_small = len(pickle.dumps(value)) <= SMALL
@@ -174,7 +174,7 @@ class DaskSession:
             return delayed(function, pure=False)(*arguments, dask_key_name=name)
 
     def _submit(self, tasks: Sequence[Delayed]) -> list[Future]:
-        """Submit tasks, in one message."""
+        """Submit tasks in a single message."""
         with self._connected():
             futures: list[Future] = self.client.compute(tasks, optimize_graph=False)
         self._futures.update(futures)
@@ -186,7 +186,7 @@ class DaskSession:
         return values[0] if len(values) == 1 else merge(values)
 
     def _merge_tasks(self, merge: Task, results: Sequence[Any]) -> Sequence[Any]:
-        """Merge until few results are left, first those of the same worker, which follow each other."""
+        """Merge until few results are left, beginning with results of the same worker, which are adjacent."""
         while len(results) > MERGED_AT_ONCE:
             groups = [results[k : k + MERGED_AT_ONCE] for k in range(0, len(results), MERGED_AT_ONCE)]
             results = [self._task(merge, merge, group) for group in groups]
@@ -194,7 +194,7 @@ class DaskSession:
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Say so if the connection is lost; Dask only says that tasks were canceled."""
+        """Raise ConnectionError if the connection is lost; Dask only reports canceled tasks."""
         try:
             yield
         except (CancelledError, ClosedClientError, OSError) as error:

@@ -1,7 +1,7 @@
 """The tasks of one fit on a single machine, with results on disk.
 
-Large results are files in a temporary folder. A task maps its inputs into memory while it runs, so the memory of a fit
-contains one part per thread.
+Large results are files in a temporary folder. A task maps its inputs into memory while it runs, so a fit needs memory
+for one part per thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fuselearn._messages import show
 from fuselearn.scale.session import Kept, Task
 from fuselearn.scale.sources import Source
 
-# Arrays of at least so many bytes are written to disk.
+# Arrays of at least this number of bytes are written to disk.
 LARGE = 2**16
 
 
@@ -38,7 +38,7 @@ class Stored:
         finalize(self, _delete, path)
 
     def load(self) -> Any:
-        """Return the result, with the arrays mapped into memory. Changes of them are not written."""
+        """Return the result with its arrays mapped into memory; changes are not written to the file."""
         with self.path.open("rb") as file:
             content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
         ends = itertools.accumulate(self._sizes)
@@ -47,7 +47,7 @@ class Stored:
 
 
 class DiskSession:
-    """Perform tasks in threads, and keep their results in a folder that is deleted at the end.
+    """Run tasks in threads, and store their results in a folder that is deleted at the end.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class DiskSession:
         self._numbers = itertools.count()
 
     def __enter__(self) -> Self:
-        """Make the folder."""
+        """Create the folder."""
         named = os.fspath(self.directory) if isinstance(self.directory, os.PathLike) else self.directory
         if named is not None and not (isinstance(named, str) and os.path.isdir(named)):
             raise ValueError(f"directory must be an existing folder or None, not {show(named)}.")
@@ -70,27 +70,27 @@ class DiskSession:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Wait for running tasks, forget those that have not begun, and delete the folder."""
+        """Wait for running tasks, discard pending ones, and delete the folder."""
         self._pool.shutdown(cancel_futures=True)
         self._folder.cleanup()
 
     def submit(self, task: Task, *arguments: Any) -> Any:
-        """Perform one task."""
+        """Run one task."""
         return self._keep(task(*self.fetch(list(arguments))))
 
     def map(self, task: Task, *kept: Sequence[Any], given: Sequence[Any] = ()) -> Kept:
-        """Perform a task for each of the parts."""
+        """Run a task for each part."""
         values = self.fetch(list(given))
         return list(self._pool.map(lambda *own: self._keep(task(*self.fetch(list(own)), *values)), *kept))
 
     def settle(self, parts: Kept) -> Kept:
-        """Return the parts as they are: all are on this machine."""
+        """Return the parts unchanged, as all are on this machine."""
         return parts
 
     def advance(
         self, task: Task, merge: Task, *kept: Kept, given: Sequence[Any] = (), later: Task | None = None
     ) -> tuple[Kept, Any]:
-        """Perform tasks that return what to keep and what to merge, and merge while others are performed."""
+        """Run tasks that return results to store and results to merge, and merge while other tasks are running."""
         values = self.fetch(list(given))
 
         def perform(*own: Any) -> tuple[Any, Any]:
@@ -104,7 +104,7 @@ class DiskSession:
         return results, merged if later is None else later(merged)
 
     def fetch(self, results: Any) -> Any:
-        """Return results, which are read from files."""
+        """Read results from their files and return them."""
         if isinstance(results, list):
             return [self.fetch(result) for result in results]
         if isinstance(results, Stored):
@@ -112,19 +112,19 @@ class DiskSession:
         return results.read() if isinstance(results, Source) else results
 
     def _keep(self, value: Any) -> Any:
-        """Return a value without large arrays as it is, and others in a file."""
+        """Store a value with large arrays in a file; return other values unchanged."""
         arrays: list[pickle.PickleBuffer] = []
         pickled = pickle.dumps(value, protocol=5, buffer_callback=lambda array: _take_if_large(array, arrays))
         return Stored(Path(self._folder.name) / str(next(self._numbers)), pickled, arrays) if arrays else value
 
 
 def _delete(path: Path) -> None:
-    with suppress(PermissionError):  # Windows keeps a file that is still mapped; it is deleted with the folder
+    with suppress(PermissionError):  # Windows does not delete a mapped file; it is deleted with the folder
         path.unlink(missing_ok=True)
 
 
 def _take_if_large(buffer: pickle.PickleBuffer, buffers: list[pickle.PickleBuffer]) -> bool:
-    """Take a buffer out of a pickle; return whether it stays in there."""
+    """Collect a large buffer; return whether the buffer is kept inside of the pickle."""
     is_small = buffer.raw().nbytes < LARGE
     if not is_small:
         buffers.append(buffer)

@@ -29,9 +29,9 @@ from fuselearn.scale.tasks import sum_fingerprint, weigh_correct
 from fuselearn.scale.training import ProblemInParts, train_bags, train_kfhe, train_samme
 
 KINDS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier, ForestClassifier)
-# What `DiskEnsemble` reads a part at a time.
+# Types that `DiskEnsemble` reads in parts.
 FILES = (str, os.PathLike, list, np.memmap)
-# These change how a fit is done, but not which trees it grows first.
+# Parameters that may change when a fit is resumed, because they do not change its first trees.
 NOT_OF_THE_MODEL = {"n_estimators", "callback", "verbose", "n_jobs", "random_state"}
 
 
@@ -45,13 +45,13 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
     n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: trees take missing values."""
+        """Return scikit-learn's tags: trees support missing values."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies and files, with paths as text."""
+        """Return the state for copies and files, with paths as strings."""
         state: dict[str, Any] = super().__getstate__()
         return {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in state.items()}
 
@@ -115,16 +115,16 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
         name = type(self).__name__
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        if type(self.estimator) not in KINDS:  # what a subclass changes would be ignored
+        if type(self.estimator) not in KINDS:  # methods that a subclass overrides would be ignored
             kinds = ", ".join(kind.__name__ for kind in KINDS)
             raise TypeError(f"estimator of {name} must be one of {kinds}, not {show(self.estimator)}.")
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise TypeError(f"checkpoint must be a folder or None, not {show(self.checkpoint)}.")
-        local = clone(self.estimator).set_params(callback=self.estimator.callback)  # which may have a state of its own
+        local = clone(self.estimator).set_params(callback=self.estimator.callback)  # a callback may have a state
         local._check_parameters()
         base, *others = local._base_estimators()
         if others or not isinstance(base, CARTClassifier):
-            raise TypeError(f"{name} supports only trees: the base estimator must be one CARTClassifier or None.")
+            raise TypeError(f"{name} supports only trees: the base estimator must be a CARTClassifier or None.")
         if base.class_weight is not None:
             raise ValueError(
                 f"Pass class_weight to {type(local).__name__}; class_weight of its base estimator must be None."
@@ -170,7 +170,8 @@ class DaskEnsemble(EnsembleInParts):
     Experimental: parameters, defaults and results may change in any minor release.
 
     The model does not depend on the partitions or on the number of workers. It equals the model that the estimator
-    itself fits to the same samples in memory.
+    itself fits to the same samples in memory. Do not use it for data that fit into the memory of one machine, where
+    the estimator itself is faster.
 
     .. versionadded:: 0.2
 
@@ -191,6 +192,10 @@ class DaskEnsemble(EnsembleInParts):
         The fitted ensemble, an ordinary estimator that predicts without a cluster and can be saved and exported.
     classes_, n_features_in_, feature_names_in_
         As those of ``estimator_``.
+
+    See Also
+    --------
+    DiskEnsemble : Training on one machine with a table larger than memory.
 
     Examples
     --------
@@ -292,6 +297,10 @@ class DiskEnsemble(EnsembleInParts):
     classes_, n_features_in_, feature_names_in_
         As those of ``estimator_``.
 
+    See Also
+    --------
+    DaskEnsemble : Training on a cluster.
+
     Examples
     --------
     >>> import numpy as np
@@ -317,8 +326,8 @@ class DiskEnsemble(EnsembleInParts):
         ----------
         X : array or DataFrame of shape (n_samples, n_features), path, list of paths, or list of Source
             An array, which may be mapped into memory (``numpy.memmap``), or the path of a ``.npy`` file, of a Parquet
-            file or of a folder of Parquet files. Parquet files may have columns of text or categories. Other files can
-            be read by a :class:`~fuselearn.scale.Source` of your own per part.
+            file or of a folder of Parquet files. Parquet files may have string or categorical columns. For other file
+            formats, pass a list of objects of a subclass of :class:`~fuselearn.scale.Source`.
         y : array of shape (n_samples,), path of a .npy file, str, or list of Source
             Classes of any type; for Parquet files, the name of their column.
         sample_weight : as y, optional
@@ -363,9 +372,9 @@ def train(local: Any, problem: ProblemInParts) -> Trained:
     is_forest = isinstance(local, ForestClassifier)
     plan = plan_bags(
         (problem.table.n_samples, problem.table.n_features),
-        None,  # samples are drawn where their weights are
+        None,  # the sample weights are stored with the parts
         max_samples=local.max_samples,
-        max_features=None if is_forest else local.max_features,  # a forest draws features in the nodes of its trees
+        max_features=None if is_forest else local.max_features,  # a forest draws features for each node
         bootstrap=local.splitter == "best" if local.bootstrap is None else local.bootstrap,
         sampling=local.sampling,
     )

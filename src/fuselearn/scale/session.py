@@ -30,8 +30,8 @@ class Session(Protocol):
     ) -> tuple[Kept, Any]:
         """Run a task for each part that returns a result to store and a result to merge; return both.
 
-        Merging must not depend on the grouping of values. With ``later``, do not wait for the merged value, but store
-        the result of this function on it, as a shared argument of later tasks.
+        Merging must be associative and commutative. With ``later``, do not wait for the merged value, but store the
+        result of this function on it, as a shared argument of later tasks.
         """
         ...
 
@@ -40,5 +40,5 @@ class Session(Protocol):
         ...
 
     def fetch(self, results: Any) -> Any:
-        """Wait for results and return them; those for all parts in the order of the parts."""
+        """Wait for results and return them, in the order of the parts."""
         ...

@@ -1,4 +1,4 @@
-"""Tables on disk as lists of parts, which are read when needed."""
+"""Tables on disk as lists of parts, which are read on demand."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from scipy import sparse
 from fuselearn._extras import require
 from fuselearn.learners.table import as_frame
 
-# A part has about so many values: 64 MB as they are read. Row groups of Parquet files are not divided.
+# Number of values of a part, 64 MB in memory. Row groups of Parquet files are not split.
 PART_VALUES = 2**23
 
 
 class Source:
-    """A part of a table, of a target or of weights, which is read when needed.
+    """A part of a table, of a target or of weights, which is read on demand.
 
     Subclass it for other file formats: ``fit`` accepts lists of sources. ``read`` is called several times, from several
     threads, and must return the same data each time.
@@ -52,13 +52,13 @@ class Source:
 
 @dataclass(frozen=True)
 class ArrayRows(Source):
-    """Some rows of an array, which may be mapped into memory, or of a DataFrame."""
+    """A slice of an array, which may be mapped into memory, or of a DataFrame."""
 
     array: Any
     rows: slice
 
     def read(self) -> Any:
-        """Return them; of an array as an ordinary one."""
+        """Return the slice, for a mapped array as an array in memory."""
         if isinstance(self.array, np.ndarray):
             return np.array(self.array[self.rows])
         return nw.from_native(self.array, eager_only=True)[self.rows].to_native()
@@ -66,7 +66,7 @@ class ArrayRows(Source):
 
 @dataclass(frozen=True)
 class ParquetRows(Source):
-    """Some columns of some row groups of a Parquet file: a table, or an array if it is one column by its name."""
+    """Columns of some row groups of a Parquet file: a table for a list of names, an array for a single name."""
 
     path: Path
     groups: tuple[int, ...]
@@ -88,7 +88,7 @@ class ParquetRows(Source):
 
 
 def list_parts(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
-    """Divide X, y and the weights into parts of the same samples.
+    """Split X, y and the weights into parts of the same samples.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
     if is_listed(X):
         given = [X, y, [None] * len(X) if sample_weight is None else sample_weight]
         if not (is_listed(y) and len(X) == len(y) == len(given[2])):
-            raise ValueError("X is a list of sources; y and sample_weight must be lists of the same length.")
+            raise ValueError("X is a list of sources; y and sample_weight must be lists of sources of the same length.")
         return list(zip(*given, strict=True))
     files = _list_files(X)
     if files is None:
@@ -114,7 +114,7 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
         ]
     for name, column in (("y", y), ("sample_weight", sample_weight)):
         if not isinstance(column, str) and not (column is None and name == "sample_weight"):
-            raise TypeError(f"X is in Parquet files, so {name} must be the name of one of their columns.")
+            raise TypeError(f"X is the path of Parquet files, so {name} must be the name of one of their columns.")
     columns = [y] if sample_weight is None else [y, sample_weight]
     return [
         (
@@ -127,14 +127,14 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
 
 
 def list_tables(X: Any, names: Sequence[str] | None) -> list[Source]:
-    """Divide the samples of X into parts; of Parquet files only the columns that are features are read."""
+    """Split the samples of X into parts; only feature columns of Parquet files are read."""
     if is_listed(X):
         return list(X)
     files = _list_files(X)
     if files is None:
         return [ArrayRows(X, rows) for X in [_open_array("X", X)] for rows in _row_blocks(X)]
     if names is None:
-        raise ValueError("X is in Parquet files, but the model was trained without feature names.")
+        raise ValueError("X is the path of Parquet files, but the model was trained without feature names.")
     return [ParquetRows(path, groups, tuple(names)) for path, groups, _ in row_groups(files, names)]
 
 
@@ -147,14 +147,14 @@ def _row_blocks(X: Any) -> Iterator[slice]:
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions, samples and features, not {len(X.shape)}.")
     if len(X) == 0:
-        raise ValueError("X has no samples; at least one is needed.")
+        raise ValueError("X has no samples; at least one is required.")
     size = max(1, PART_VALUES // max(1, X.shape[1]))
     for start in range(0, len(X), size):
         yield slice(start, min(start + size, len(X)))
 
 
 def row_groups(files: list[Path], needed: Sequence[str]) -> Iterator[tuple[Path, tuple[int, ...], list[str]]]:
-    """Yield the row groups of each file, several at a time if they are small, and the names of its columns."""
+    """Yield the row groups of each file, grouped if they are small, and the names of its columns."""
     require("Reading Parquet files", "pyarrow")
     from pyarrow import ArrowInvalid
     from pyarrow.parquet import ParquetFile
@@ -182,7 +182,7 @@ def row_groups(files: list[Path], needed: Sequence[str]) -> Iterator[tuple[Path,
 
 
 def _list_files(X: Any) -> list[Path] | None:
-    """Return the Parquet files that X names, or None if it is an array or the file of one."""
+    """Return the Parquet files at the path X; None for an array or a ``.npy`` file."""
     if isinstance(X, str | Path):
         path = Path(X)
         if not path.exists():

@@ -19,40 +19,40 @@ from fuselearn.scale.checkpoint import Checkpoint
 from fuselearn.scale.session import Kept, Session, Task
 from fuselearn.scale.tasks import Count, Draw, Facts, Recipe, from_units
 
-# Bin edges are computed from all values if there are at most so many, and else from about as many.
+# Bin edges are computed from all values up to this number, else from a sample of about this size.
 EDGE_VALUES = 2**23
-# So many bins that hold samples are counted in one round, at most: a bound on memory and on what travels at a time.
+# Maximum number of nonempty bins that are counted in one round, which limits memory and communication.
 BINS_AT_ONCE = 2**22
 NUMBERS = "biuf"
 
 
 class TreeOrder(NamedTuple):
-    """A tree that is to be grown: on which features, on which samples, how, and with which seed."""
+    """The definition of a tree to grow: features, drawn samples, settings and seed."""
 
     features: npt.NDArray[np.int64]
     draw: Draw
     settings: TreeSettings
     seed: int
     cover: bool = False
-    """Whether to draw again while a class is missing, rather than while all are."""
+    """Whether to repeat the draw until every class is drawn, rather than until any sample is."""
 
 
 class KeptWeights(NamedTuple):
-    """What samples are drawn by: kept results that have ``weights``, and what these are divided by, if they are."""
+    """The weights for drawing samples: stored results with the attribute ``weights``, and their divisor or None."""
 
     kept: Kept
     divisor: Any = None
 
 
 class TableInParts:
-    """Coded parts, and trees that are grown on them.
+    """A table in coded parts, for growing trees.
 
     Parameters
     ----------
     session : Session
-        What performs the tasks and keeps their results.
+        Runs the tasks and stores their results.
     parts : sequence of tuples
-        X, y and sample_weight, or None, of each part, as values that the session's ``map`` takes.
+        X, y and sample_weight (or None) of each part, as arguments for the session's ``map``.
     max_bins : int or None
         As that of :class:`~fuselearn.CARTClassifier`.
     class_weight : dict, "balanced" or None
@@ -66,15 +66,15 @@ class TableInParts:
     class_counts : array of shape (n_classes,)
     coder : TableCoder
     columns : Table
-        What the codes mean.
+        The meaning of the codes.
     total_weight : float
-        Sum of the sample weights, each times the weight of its class.
+        Sum of the sample weights, multiplied by the class weights.
     has_whole_weights : bool
         Whether all weights are integers.
     parts : Kept
-        The coded parts, as the session keeps them.
+        The coded parts, stored by the session.
     checkpoint : Checkpoint or None
-        Where trees are saved, and from where they are taken if an earlier fit has saved them.
+        Stores finished trees, and provides the trees of an interrupted fit.
     """
 
     checkpoint: Checkpoint | None = None
@@ -88,7 +88,7 @@ class TableInParts:
         facts = session.fetch(session.map(tasks.describe_part, numbers, tables, targets, weights))
         self.n_samples = sum(part.n_samples for part in facts)
         if self.n_samples == 0:
-            raise ValueError("X has no samples; at least one is needed.")
+            raise ValueError("X has no samples; at least one is required.")
         self.n_features, self.names, self.coder = agree_on_features(facts)
         self.classes, self.class_counts = agree_on_classes(facts)
         firsts = np.cumsum([0, *(part.n_samples for part in facts[:-1])]).tolist()
@@ -116,18 +116,18 @@ class TableInParts:
         return len(self.classes)
 
     def sum_exactly(self, task: Task, *kept: Kept, given: Sequence[Any] = ()) -> float:
-        """Add what a task returns as an exact sum for each part."""
+        """Add the exact sums that a task returns for each part."""
         _, units = self.session.advance(task, sum, *kept, given=given)
         return from_units(units)
 
     def grow(self, orders: Sequence[TreeOrder], source: KeptWeights | None = None) -> list[TreeModel]:
-        """Grow several trees at the same time, or take them from the checkpoint.
+        """Grow several trees at the same time, or read them from the checkpoint.
 
         Parameters
         ----------
         orders : sequence of TreeOrder
         source : KeptWeights, optional
-            The weights by which samples are drawn, if these are not those of the table.
+            The weights for drawing samples; by default the sample weights of the table.
         """
         saved = [None if self.checkpoint is None else self.checkpoint.find(order) for order in orders]
         asked = [order for order, tree in zip(orders, saved, strict=True) if tree is None]
@@ -179,7 +179,7 @@ class TableInParts:
             drawn, counted = advance(tasks.advance_trees, drawn, splits, counts)
 
     def _draw(self, orders: Sequence[TreeOrder], source: KeptWeights, counts: list[Count]) -> tuple[Kept, Any, Any]:
-        """Draw samples for trees, again where a class is missing, or all are; also count those in the roots."""
+        """Draw samples for trees, repeatedly if classes or all samples are missing, and count those in the roots."""
         draws = [order.draw for order in orders]
         while True:
             drawn, (totals, counted) = self.session.advance(
@@ -198,7 +198,7 @@ class TableInParts:
             ]
 
     def covering_draw(self, draw: Draw, source: KeptWeights) -> Draw:
-        """Return the draw by which a tree was grown that needs samples of all classes."""
+        """Return the first draw that contains samples of all classes."""
         given = (source.divisor, self.n_classes)
         while True:
             _, totals = self.session.advance(
@@ -222,7 +222,7 @@ class TableInParts:
 
 
 def agree_on_features(facts: Sequence[Facts]) -> tuple[int, list[str] | None, TableCoder]:
-    """Check that all parts have the same features; return their number, their names and a coder for them."""
+    """Check that all parts have the same features; return their number, their names and a coder."""
     n_features, names = facts[0].n_features, facts[0].names
     for number, part in enumerate(facts):
         if part.n_features != n_features:
@@ -237,13 +237,13 @@ def agree_on_features(facts: Sequence[Facts]) -> tuple[int, list[str] | None, Ta
 
 
 def agree_on_classes(facts: Sequence[Facts]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Return the classes of all parts, and how many samples each has."""
+    """Return the classes of all parts and their numbers of samples."""
     filled = [(number, part) for number, part in enumerate(facts) if part.n_samples]
     for number, part in filled:
         if (part.labels.dtype.kind in NUMBERS) != (filled[0][1].labels.dtype.kind in NUMBERS):
             raise TypeError(
                 f"Part {number} of y has dtype {part.labels.dtype}, part {filled[0][0]} "
-                f"{filled[0][1].labels.dtype}; labels must be numbers in all parts or text in all parts."
+                f"{filled[0][1].labels.dtype}; labels must be numbers in all parts or strings in all parts."
             )
     labels = np.concatenate([part.labels for _, part in filled])
     classes, positions = np.unique(labels, return_inverse=True)
@@ -254,7 +254,7 @@ def agree_on_classes(facts: Sequence[Facts]) -> tuple[npt.NDArray[Any], npt.NDAr
 
 
 def _agree_on_categories(f: int, facts: Sequence[Facts]) -> npt.NDArray[Any] | None:
-    """Return the categories of a feature: those that all parts declare, or all texts that any part has."""
+    """Return the categories of a feature: those of its categorical dtype, or all strings of all parts."""
     name = f if facts[0].names is None else repr(facts[0].names[f])
     found = [(number, part.categories[f]) for number, part in enumerate(facts) if part.categories[f].is_known]
     if not found:
@@ -263,8 +263,8 @@ def _agree_on_categories(f: int, facts: Sequence[Facts]) -> npt.NDArray[Any] | N
     for number, other in found:
         if (other.levels is None) != (first.levels is None) or other.is_declared != first.is_declared:
             raise TypeError(
-                f"Feature {name} has numbers in one part of X and categories in another, or categories and text: see "
-                f"parts {first_number} and {number}."
+                f"Feature {name} has different types in parts {first_number} and {number} of X; it must be numeric, "
+                "categorical or string in all parts."
             )
         if first.is_declared and list(other.levels) != list(first.levels):  # type: ignore[arg-type]
             raise ValueError(
@@ -275,5 +275,5 @@ def _agree_on_categories(f: int, facts: Sequence[Facts]) -> npt.NDArray[Any] | N
         return first.levels
     levels = sorted(set().union(*(other.levels for _, other in found)))  # type: ignore[arg-type]
     if len(levels) > MOST_CATEGORIES:
-        raise ValueError(f"Feature {name} has {len(levels):,} categories; at most {MOST_CATEGORIES:,} are possible.")
+        raise ValueError(f"Feature {name} has {len(levels):,} categories; at most {MOST_CATEGORIES:,} are supported.")
     return np.array(levels, dtype=object)

@@ -1,7 +1,7 @@
-"""What is done with one part of the samples, as tasks: check it, sample its values, code it, and count drawn samples.
+"""Tasks on a single part of the samples: validate it, sample its values, code it, and count drawn samples.
 
-Nothing here knows where parts are kept. Samples are numbered in the order of the parts, and everything random about a
-sample depends on its number alone. Sums are exact: whole numbers of units, see `from_units`.
+Tasks do not depend on the storage of parts. Samples are numbered in the order of the parts, and random draws depend
+only on the index of a sample. Sums are exact integers in small units, see `from_units`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from fuselearn.learners import TreeModel
 from fuselearn.learners.learner import Scores, Weights
 from fuselearn.learners.table import TableCoder, as_frame, code_columns
 
-# Seed of the choice of samples that bin edges are computed from. Other draws have seeds from 0 on, too, but for other
-# purposes, so that a coincidence does not matter.
+# Seed for drawing the samples that bin edges are computed from. Draws of training samples may have the same seed, which
+# does no harm.
 EDGE_SEED = 0
 FINGERPRINT_SEED = 1
 
@@ -42,54 +42,54 @@ class Categories(NamedTuple):
     """The categories of a feature in a part."""
 
     levels: npt.NDArray[Any] | None
-    """None for a feature of numbers."""
+    """None for a numeric feature."""
     is_declared: bool
-    """Whether they are those that the type of the column declares, rather than those that were found."""
+    """Whether they are those of a categorical dtype, rather than the distinct strings of the part."""
     is_known: bool
-    """Whether the part has a value at all."""
+    """Whether the part has any value of the feature."""
 
 
 class Facts(NamedTuple):
-    """What is known of a part before it is coded."""
+    """Description of a part before it is coded."""
 
     n_samples: int
     n_features: int
     names: list[str] | None
-    """Names of the features, if they are text."""
+    """Names of the features, if they are strings."""
     categories: list[Categories]
-    """What is known of the categories of each feature."""
+    """The categories of each feature."""
     labels: npt.NDArray[Any]
     label_counts: npt.NDArray[np.int64]
 
 
 class Recipe(NamedTuple):
-    """How parts are coded."""
+    """How to code parts."""
 
     coder: TableCoder
     columns: Table
-    """The meaning of the codes; it has no samples."""
+    """The meaning of the codes, as a table without samples."""
     classes: npt.NDArray[Any]
     is_sampled: bool
-    """Whether the codes were made of some of the samples only."""
+    """Whether the codes were computed from some of the samples only."""
     class_factors: Weights | None
-    """By which the weights of samples of each class are multiplied."""
+    """Class weights."""
 
 
 class Part(NamedTuple):
-    """Coded samples, which are kept during a fit."""
+    """Coded samples, which are stored during a fit."""
 
     codes: npt.NDArray[np.unsignedinteger]
     n_codes: npt.NDArray[np.int32]
     target: npt.NDArray[np.int32]
     weights: Weights
     first: int
-    """Number of its first sample among the samples of all parts."""
+    """Index of its first sample among the samples of all parts."""
     upper: npt.NDArray[np.float64]
-    """The largest value of each code, here and in the samples that the codes were made of."""
+    """The largest value of each code, in this part and in the samples that the codes were computed from."""
 
 
 class Draw(NamedTuple):
-    """How often samples are drawn: Poisson numbers, or whole weights as they are if the seed is None."""
+    """How to draw samples: Poisson counts, or, if the seed is None, integer weights as counts."""
 
     seed: int | None
     rate: float = 1.0
@@ -98,10 +98,10 @@ class Draw(NamedTuple):
 
 
 class Count(NamedTuple):
-    """What to count for a tree: the samples in some nodes of a level, in some of the features."""
+    """What to count for a tree: samples in some nodes of a level, by bins of some features."""
 
     tree: int
-    """Position of the tree among those that are grown."""
+    """Index of the tree among those being grown."""
     features: npt.NDArray[np.int64]
     nodes: npt.NDArray[np.int64]
     n_classes: int
@@ -109,26 +109,26 @@ class Count(NamedTuple):
 
 
 Begun = tuple[npt.NDArray[np.int64], list[LevelBins]]
-"""The samples drawn for several trees, counted by class, and by the bins that were asked for."""
+"""The samples drawn for several trees, and their counts by class and by requested bins."""
 
 
 class TreeInPart(NamedTuple):
-    """A tree, and the leaves that the samples of a part reach."""
+    """A tree, and the leaf of each sample of a part."""
 
     tree: Tree
     leaves: npt.NDArray[np.int32]
 
     def scores(self) -> Scores:
-        """Return the class fractions in each sample's leaf."""
+        """Return the class fractions in the leaf of each sample."""
         return self.tree.shares()[self.leaves]
 
     def votes(self) -> npt.NDArray[np.int32]:
-        """Return the majority class of each sample's leaf, the first of equal ones."""
+        """Return the majority class in the leaf of each sample; ties go to the first class."""
         return self.tree.values.argmax(axis=1).astype(np.int32)[self.leaves]
 
 
 def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
-    """Check a part and say what is in it."""
+    """Validate a part and describe it."""
     with naming(number):
         X = _check_table(X)
         n_samples, n_features = X.shape
@@ -147,7 +147,7 @@ def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
 
 
 def sample_values(number: int, X: Any, first: int, coder: TableCoder, fraction: float) -> npt.NDArray[np.float64]:
-    """Return the values of a fraction of the samples, which their numbers choose."""
+    """Return the values of a fraction of the samples, chosen by their indices."""
     matrix = _read_matrix(number, X, coder)
     if fraction >= 1:
         return matrix
@@ -155,7 +155,7 @@ def sample_values(number: int, X: Any, first: int, coder: TableCoder, fraction: 
 
 
 def find_edges(samples: Sequence[npt.NDArray[np.float64]], coder: TableCoder, max_bins: int | None) -> Table:
-    """Make codes of the values of all parts."""
+    """Compute codes from sampled values of all parts."""
     columns = code_columns(np.concatenate(samples), coder.n_categories_, max_bins)
     return columns.with_codes(np.empty((0, columns.n_columns), dtype=np.uint16))
 
@@ -180,18 +180,18 @@ def get_upper(part: Part) -> tuple[None, npt.NDArray[np.float64]]:
 
 
 def sum_weights(part: Part) -> tuple[int, bool]:
-    """Return the exact sum of a part's weights, and whether all of them are whole numbers."""
+    """Return the exact sum of the weights of a part, and whether all are integers."""
     return sum_units(part.weights), bool((part.weights == np.rint(part.weights)).all())
 
 
 def sum_fingerprint(part: Part) -> tuple[None, int]:
-    """Return a sum that is another one if samples, classes or weights are, or if they stand in another order."""
+    """Return a checksum of the samples, classes and weights that depends on their order."""
     of_sample = part.codes.sum(axis=1) + part.target + part.weights
     return None, sum_units(draw_uniforms(FINGERPRINT_SEED, part.first, len(part.codes)) * of_sample)
 
 
 def weigh_correct(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
-    """Return the weight of the samples of a part whose class a model predicts, and that of all."""
+    """Return the total weight of the correctly classified samples of a part, and of all samples."""
     labels = column_or_1d(y)
     weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     is_correct = model.predict(X) == labels if len(labels) else np.zeros(0)
@@ -199,7 +199,7 @@ def weigh_correct(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float
 
 
 def divide_weights(source: Any, divisor: float | None) -> Weights:
-    """Return the weights of a source, divided if they are to be."""
+    """Return the weights of a source, divided by the divisor unless it is None."""
     weights: Weights = source.weights
     return weights if divisor is None else weights / divisor
 
@@ -207,7 +207,7 @@ def divide_weights(source: Any, divisor: float | None) -> Weights:
 def begin_trees(
     part: Part, source: Any, divisor: float | None, draws: list[Draw], counts: list[Count]
 ) -> tuple[list[Drawn], Begun]:
-    """Draw samples of a part for each of several trees, by the weights of the source, and count them."""
+    """Draw samples of a part for several trees, with the weights of the source, and count them."""
     weights = divide_weights(source, divisor)
     drawn = [list_drawn(draw_counts(draw, weights, part.first)) for draw in draws]
     totals = [count_classes(own, part.target, counts[0].n_classes) for own in drawn]
@@ -217,7 +217,7 @@ def begin_trees(
 def advance_trees(
     part: Part, drawn: list[Drawn], splits: list[tuple[int, LevelSplits]], counts: list[Count]
 ) -> tuple[list[Drawn], list[LevelBins]]:
-    """Let the samples of several trees go on to the next level, and count them; trees that have grown are left out."""
+    """Move the samples of several trees to the next level, and count them; finished trees are dropped."""
     next_drawn = [
         descend(drawn[tree], part.codes, count.features, part.n_codes[count.features], own)
         for (tree, own), count in zip(splits, counts, strict=True)
@@ -239,12 +239,12 @@ def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[Leve
 
 
 def merge_tallies(parts: list[list[LevelBins]]) -> list[LevelBins]:
-    """Add the counts of several parts, tree by tree."""
+    """Add the counts of several parts for each tree."""
     return [merge_bins(bins) for bins in zip(*parts, strict=True)]
 
 
 def merge_begun(parts: list[Begun]) -> Begun:
-    """Add the counts of several parts, tree by tree."""
+    """Add the counts of several parts for each tree."""
     totals, bins = zip(*parts, strict=True)
     return np.sum(totals, axis=0), merge_tallies(list(bins))
 
@@ -257,13 +257,13 @@ def draw_counts(draw: Draw, weights: Weights, first: int) -> npt.NDArray[np.int3
 
 
 def bind_tree(h: TreeModel, part: Part) -> TreeInPart:
-    """Let a tree score the samples of a part."""
+    """Find the leaf of each sample of a part."""
     return TreeInPart(h.tree, reach_leaves(h.tree, part.codes, part.n_codes))
 
 
 @contextmanager
 def naming(number: int) -> Iterator[None]:
-    """Let errors say in which part the samples are."""
+    """Add the index of the part to errors."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -279,7 +279,7 @@ def _check_table(X: Any) -> Any:
 
 
 def _read_labels(y: Any, n_samples: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    if n_samples == 0 and len(y) == 0:  # the type of nothing says nothing
+    if n_samples == 0 and len(y) == 0:  # the dtype of an empty part is arbitrary
         return np.empty(0), np.empty(0, dtype=np.int32)
     return number_labels(y, n_samples)
 
@@ -287,7 +287,7 @@ def _read_labels(y: Any, n_samples: int) -> tuple[npt.NDArray[Any], npt.NDArray[
 def _read_weights(sample_weight: Any, n_samples: int) -> Weights:
     if sample_weight is None or (n_samples == 0 and len(sample_weight) == 0):
         return np.ones(n_samples)
-    if len(sample_weight) == n_samples and not np.any(sample_weight):  # those of other parts may count
+    if len(sample_weight) == n_samples and not np.any(sample_weight):  # other parts may have positive weights
         return np.zeros(n_samples)
     return check_weights(sample_weight, n_samples)
 
@@ -304,16 +304,16 @@ def _describe(column: Any, levels: npt.NDArray[Any] | None) -> Categories:
 
 
 class Drawn(NamedTuple):
-    """The samples drawn for a tree, those in the first node of a level first, and how often each was drawn."""
+    """The samples drawn for a tree, ordered by the nodes of a level, and how often each was drawn."""
 
     samples: npt.NDArray[np.uint32]
     copies: npt.NDArray[np.int32]
     ends: npt.NDArray[np.int64]
-    """The end of each node's samples."""
+    """The end of the samples of each node."""
 
 
 def list_drawn(counts: npt.NDArray[np.int32]) -> Drawn:
-    """Put the samples that were drawn at least once into the root of a tree.
+    """Return the samples that were drawn at least once, as the root of a tree.
 
     Examples
     --------
@@ -327,13 +327,13 @@ def list_drawn(counts: npt.NDArray[np.int32]) -> Drawn:
 def count_drawn(
     part: Part, source: Any, draw: Draw, divisor: float | None, n_classes: int
 ) -> tuple[None, npt.NDArray[np.int64]]:
-    """Count the samples of a part that are drawn, by class."""
+    """Count the samples of each class that are drawn from a part."""
     drawn = list_drawn(draw_counts(draw, divide_weights(source, divisor), part.first))
     return None, count_classes(drawn, part.target, n_classes)
 
 
 def count_classes(drawn: Drawn, target: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[np.int64]:
-    """Count the copies of samples of each class.
+    """Count the draws of each class.
 
     Examples
     --------
@@ -350,14 +350,14 @@ def descend(
     n_codes: npt.NDArray[np.int32],
     splits: LevelSplits,
 ) -> Drawn:
-    """Let the samples of a level go on to the next one; those that are not needed there are left out."""
+    """Move the samples of a level to the nodes of the next level; samples in leaves are dropped."""
     return Drawn(*_core.descend(*drawn, codes, features, n_codes, splits))
 
 
 def from_units(total: int) -> float:
-    """Return the number nearest to an exact sum, which is in units of 2**-1074.
+    """Round an exact sum in units of 2**-1074 to the nearest float.
 
-    Every finite double-precision number is a multiple of that unit, so sums are integers, without rounding.
+    Every finite double-precision number is a multiple of this unit, so sums are integers without rounding.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""KFHE, SAMME, bagging and forests on partitioned data, by the same loops as in memory.
+"""KFHE, SAMME, bagging and forests on partitioned data, with the same loops as in memory.
 
-Every part keeps its piece of what is estimated for the samples; gains, errors and coefficients are numbers, which are
-computed here from exact sums. So the models are those that are trained in memory with ``sampling="poisson"``.
+The estimates of samples are stored with their parts; gains, errors and coefficients are scalars, computed from exact
+sums. The models therefore equal those trained in memory with ``sampling="poisson"``.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ from fuselearn.learners.learner import Scores, Weights
 from fuselearn.scale.table import KeptWeights, TableInParts, TreeOrder
 from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights, draw_counts, from_units
 
-# Trees of a bagged ensemble are grown so many at a time: a level of all of them takes hardly longer to submit than one.
+# Number of trees of a bagged ensemble that are grown together, which saves round trips.
 TREES_AT_ONCE = 16
 OUTPUTS: dict[str, Output] = {"class": "votes", "probability": "scores"}
 
 
 @dataclass(frozen=True)
 class ProblemInParts:
-    """What an algorithm is given: a table in parts, and how the fit goes on."""
+    """The input of an algorithm: a table in parts, and options of the fit."""
 
     table: TableInParts
     settings: Callable[[int], TreeSettings]
-    """How trees are grown on so many features."""
+    """Returns the settings of trees for a number of features."""
     rng: np.random.Generator
     on_iteration: Callable[..., bool]
-    """As that of :class:`~fuselearn.fusion.Problem`."""
+    """As in :class:`~fuselearn.fusion.Problem`."""
 
     @property
     def frequent_first(self) -> npt.NDArray[np.intp]:
-        """The classes by their numbers of training samples, largest first."""
+        """The classes in descending order of their numbers of training samples."""
         return np.argsort(-self.table.class_counts, kind="stable")
 
     def train(self, draw: Draw, seed: int, weights: KeptWeights, *, cover: bool = False) -> TreeModel:
-        """Grow a tree on a sample drawn by the weights."""
+        """Grow a tree on samples drawn with the weights."""
         table = self.table
         order = TreeOrder(np.arange(table.n_features), draw, self.settings(table.n_features), seed, cover)
         (model,) = table.grow([order], weights)
         return model
 
     def draw(self, seed: int) -> Draw:
-        """Draw as many samples as there are, by weights that sum to 1."""
+        """Return a draw of n_samples samples with weights that sum to 1."""
         return Draw(seed, float(self.table.n_samples))
 
     def fetch(self, weights: KeptWeights) -> Weights:
@@ -92,7 +92,7 @@ def train_samme(problem: ProblemInParts, n_estimators: int) -> Trained:
 
 
 def train_bags(problem: ProblemInParts, plan: BagPlan, n_estimators: int, *, vote: str) -> Trained:
-    """Train trees on bags of their own; all have the same weight.
+    """Train trees of equal weight, each on its own bag.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def train_bags(problem: ProblemInParts, plan: BagPlan, n_estimators: int, *, vot
     plan : BagPlan
     n_estimators : int
     vote : {"class", "probability"}
-        Whether a tree counts with the class that it chooses or with its scores.
+        Whether trees vote with their predicted class or with their scores.
     """
     if not plan.bootstrap and not problem.table.has_whole_weights:
-        raise ValueError("Without bootstrap, sample weights must be integers here; set bootstrap=True.")
+        raise ValueError("With bootstrap=False, sample weights must be integers; set bootstrap=True.")
     models: list[TreeModel] = []
     features = []
     for order, model in _grow_bags(problem, plan, problem.rng.integers(2**63, size=n_estimators)):
@@ -118,7 +118,7 @@ def train_bags(problem: ProblemInParts, plan: BagPlan, n_estimators: int, *, vot
 def _grow_bags(
     problem: ProblemInParts, plan: BagPlan, seeds: npt.NDArray[np.int64]
 ) -> Iterator[tuple[TreeOrder, TreeModel]]:
-    """Draw samples and features for each tree, and grow several at a time; draw again while one has no split."""
+    """Draw samples and features for each tree, and grow several together; repeat the draw for trees without a split."""
     table = problem.table
 
     def draw(rng: np.random.Generator) -> TreeOrder:
@@ -144,33 +144,33 @@ def _grow_bags(
 
 
 class Estimate(NamedTuple):
-    """What the filters of KFHE estimate for the samples of a part; the weights are still to be divided by their sum."""
+    """The estimates of KFHE's filters for the samples of a part; the weights are not normalized."""
 
     scores: Scores
     weights: Weights
 
 
 class Step(NamedTuple):
-    """What parts need to know for a measurement update."""
+    """The arguments of a measurement update of a part."""
 
     gain: float
     weights_gain: float
     n_samples: int
     weighting: int
     total: float | None = None
-    """What the measured weights are divided by, if they are."""
+    """Divisor of the measured weights, or None."""
 
 
 class StatesInParts:
-    """The states of kf-m and kf-w, see :class:`~fuselearn.fusion.filtering.States`; h_0 is trained at once.
+    """The states of kf-m and kf-w, see :class:`~fuselearn.fusion.filtering.States`; the constructor trains h_0.
 
     Parameters
     ----------
     problem : ProblemInParts
     seed : int
-        That of h_0, which is trained on all samples, or on a sample if weights are not numbers of copies.
+        Seed of h_0, which is trained on all samples, or on drawn samples if weights are not integers.
     vote, weighting : str
-        As those of :class:`~fuselearn.KFHEClassifier`.
+        As in :class:`~fuselearn.KFHEClassifier`.
     """
 
     def __init__(self, problem: ProblemInParts, seed: int, *, vote: str, weighting: str) -> None:
@@ -189,16 +189,16 @@ class StatesInParts:
 
     @property
     def weights(self) -> KeptWeights:
-        """The weights by which samples are drawn."""
+        """The weights for drawing samples."""
         return KeptWeights(self.estimates, self.divisor)
 
     def train(self, seed: int) -> TreeModel:
-        """Grow a tree on a sample drawn by the weights."""
+        """Grow a tree on samples drawn with the weights."""
         self.drawn = self.problem.draw(seed)
         return self.problem.train(self.drawn, seed, self.weights, cover=True)
 
     def out_of_bag_error(self) -> float:
-        """Count the votes of the tree measured last, and return the weight of the wrong out-of-bag votes."""
+        """Add the votes of the last measured tree, and return the weighted error of the out-of-bag votes."""
         given = (self.divisor, self.table.covering_draw(self.drawn, self.weights), self.model)
         kept = (self.table.parts, self.truths, self.estimates, self.votes)
         self.votes, units = self.session.advance(count_votes, sum, *kept, given=given)
@@ -213,11 +213,11 @@ class StatesInParts:
         return Errors(*map(from_units, units))
 
     def reset(self) -> None:
-        """Set the weights back to the initial ones."""
+        """Reset the weights to their initial values."""
         self.estimates, self.divisor = self.session.map(reset_weights, self.truths, self.estimates), None
 
     def update(self, h: TreeModel, gain: float, weights_gain: float) -> None:
-        """Pull the estimate and the weights towards the model measured last."""
+        """Update the estimate and the weights with the last measurement."""
         step = Step(gain, weights_gain, self.table.n_samples, self.weighting)
         kept = (self.truths, self.estimates, self.measured)
         if self.weighting != WEIGHTINGS.index("exponential"):
@@ -238,7 +238,7 @@ def make_truth(part: Part, total: float, vote: str) -> ClassTruth:
 
 
 def begin_estimate(part: Part, truth: ClassTruth, h: TreeModel) -> Estimate:
-    """Return the scores of the first model, and the initial weights."""
+    """Return the scores of the first model and the initial weights."""
     return Estimate(np.ascontiguousarray(bind_tree(h, part).scores()), truth.shares)
 
 
@@ -248,7 +248,7 @@ def sum_classes(truth: ClassTruth, n_classes: int) -> tuple[None, tuple[int, ...
 
 
 def begin_votes(part: Part, fractions: Weights) -> OutOfBagVotes:
-    """Return no votes yet."""
+    """Return out-of-bag votes without any vote."""
     return OutOfBagVotes(part.target, fractions)
 
 
@@ -261,7 +261,7 @@ def count_votes(
     draw: Draw,
     h: TreeModel,
 ) -> tuple[OutOfBagVotes, int]:
-    """Count the votes of a tree for the samples that were not drawn; also add the weights of wrong out-of-bag votes."""
+    """Add the votes of a tree for its out-of-bag samples, and sum the weights of the wrong out-of-bag votes."""
     weights = divide_weights(estimate, divisor)
     counted = deepcopy(votes)
     counted.add(bind_tree(h, part).votes(), draw_counts(draw, weights, part.first) == 0)
@@ -269,15 +269,15 @@ def count_votes(
 
 
 def reset_weights(truth: ClassTruth, estimate: Estimate) -> Estimate:
-    """Return the initial weights beside the estimate."""
+    """Return the estimate with initial weights."""
     return estimate._replace(weights=truth.shares)
 
 
 def measure_part(
     part: Part, truth: ClassTruth, estimate: Estimate, h: TreeModel
 ) -> tuple[Measurement, tuple[int, int, int]]:
-    """Compute what a model measures, and the sums of the weights of what is wrong."""
-    model: Any = bind_tree(h, part)  # a model for these samples only
+    """Compute the measurement of a model, and sum the weights of wrong samples."""
+    model: Any = bind_tree(h, part)  # a model of these samples only
     measured = truth.compare_in_units(estimate.scores, model)
     return measured, measured.errors
 
@@ -290,7 +290,7 @@ def add_units(parts: list[tuple[int, ...]]) -> tuple[int, ...]:
 def sum_measured(
     truth: ClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
 ) -> tuple[None, int]:
-    """Add the measured weights."""
+    """Sum the measured weights."""
     weights = divide_weights(estimate, divisor)
     return None, sum_units(measure_weights(weights, measured.loss, truth.shares, step.n_samples, step.weighting))
 
@@ -298,7 +298,7 @@ def sum_measured(
 def update_estimate(
     truth: ClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
 ) -> tuple[Estimate, int]:
-    """Pull scores and weights towards what is measured; also add the weights, which do not sum to 1 yet."""
+    """Update scores and weights with the measurement; also sum the weights, which are not normalized yet."""
     scores = estimate.scores.copy()
     measured.pull(scores, step.gain)
     weights = estimate.weights.copy() if divisor is None else estimate.weights / divisor
@@ -310,18 +310,18 @@ def update_estimate(
 
 
 def sum_wrong(truth: ClassTruth, estimate: Estimate) -> tuple[None, int]:
-    """Add the weights of the samples where the estimate is wrong."""
+    """Sum the weights of the samples for which the estimate is wrong."""
     return None, truth.units(truth.losses(estimate.scores))
 
 
 class RaisedWeights(NamedTuple):
-    """The weights of SAMME for the samples of a part, still to be divided by their sum."""
+    """The unnormalized weights of SAMME for the samples of a part."""
 
     weights: Weights
 
 
 class SAMMEWeightsInParts(SAMMEWeights):
-    """The weights of AdaBoost.SAMME, kept with the parts."""
+    """The weights of AdaBoost.SAMME, stored with the parts."""
 
     kept_weights: KeptWeights
 
@@ -330,29 +330,29 @@ class SAMMEWeightsInParts(SAMMEWeights):
         self.reset()
 
     def train(self, seed: int) -> TreeModel:
-        """Grow a tree on a sample drawn by the weights."""
+        """Grow a tree on samples drawn with the weights."""
         return self.in_parts.train(self.in_parts.draw(seed), seed, self.kept_weights)
 
     def measure(self, model: TreeModel) -> float:
-        """Return the weight of the samples that a tree gets wrong."""
+        """Return the weight of the samples that a tree misclassifies."""
         (kept, divisor), table = self.kept_weights, self.in_parts.table
         self.kept_wrong, units = table.session.advance(find_wrong, sum, table.parts, kept, given=(divisor, model))
         return from_units(units)
 
     def raise_wrong(self, factor: float) -> None:
-        """Multiply the weights of the samples that the tree measured last gets wrong, and scale all."""
+        """Multiply the weights of the samples that the last tree misclassifies, and normalize all weights."""
         (kept, divisor), session = self.kept_weights, self.in_parts.table.session
         self.kept_weights = KeptWeights(
             *session.advance(raise_weights, sum, kept, self.kept_wrong, given=(divisor, factor), later=from_units)
         )
 
     def reset(self) -> None:
-        """Set the weights back to the initial ones."""
+        """Reset the weights to their initial values."""
         self.kept_weights = KeptWeights(self.in_parts.table.parts, self.in_parts.table.total_weight)
 
 
 def find_wrong(part: Part, source: Any, divisor: float, h: TreeModel) -> tuple[npt.NDArray[np.bool_], int]:
-    """Return which samples of a part a tree gets wrong, and the sum of their weights."""
+    """Return a mask of the samples of a part that a tree misclassifies, and the sum of their weights."""
     wrong = bind_tree(h, part).votes() != part.target
     return wrong, sum_units(divide_weights(source, divisor)[wrong])
 
@@ -360,6 +360,6 @@ def find_wrong(part: Part, source: Any, divisor: float, h: TreeModel) -> tuple[n
 def raise_weights(
     source: Any, wrong: npt.NDArray[np.bool_], divisor: float, factor: float
 ) -> tuple[RaisedWeights, int]:
-    """Multiply the weights of the samples that are wrong, and add all."""
+    """Multiply the weights of misclassified samples, and sum all weights."""
     weights = divide_weights(source, divisor) * np.where(wrong, factor, 1.0)
     return RaisedWeights(weights), sum_units(weights)

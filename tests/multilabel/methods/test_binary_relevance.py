@@ -142,5 +142,5 @@ def test_samples_without_weight_do_not_count(labelled):
 
 def test_one_sample_is_not_enough(labelled):
     X, Y = labelled
-    with pytest.raises(ValueError, match="need at least two samples"):
+    with pytest.raises(ValueError, match="one sample is not enough"):
         StackedBinaryRelevanceClassifier("tree").fit(X[:1], Y[:1])

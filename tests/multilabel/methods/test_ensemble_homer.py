@@ -115,7 +115,7 @@ def test_parameters_of_any_base_learner_may_vary(labelled):
     [
         ({"gamma": [0.5, -1.0]}, "gamma must be a finite number of at least 0, not -1"),
         ({"depth": [1]}, "varied has parameters that SVMClassifier does not have: .*'depth'"),
-        ({"scaling": ["minmax"]}, "scaling cannot vary"),
+        ({"scaling": ["minmax"]}, "scaling cannot differ"),
         ({"kernel": "rbf"}, "varied must be a dict of lists"),
         ("kernel", "varied must be a dict of lists"),
     ],

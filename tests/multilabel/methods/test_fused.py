@@ -329,5 +329,5 @@ def test_it_comes_back_from_a_file(pairs, model, tmp_path):
 
 def test_one_sample_gets_a_sentence(labelled):
     X, Y = labelled
-    with pytest.raises(ValueError, match="needs at least two samples"):
+    with pytest.raises(ValueError, match="one sample is not enough"):
         FusedMultilabelClassifier(forests()).fit(X[:1], Y[:1])

@@ -8,20 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from fuselearn.multilabel.methods.homer import (
+from fuselearn.multilabel.methods.hierarchy import (
     CLUSTERINGS,
     LEAF,
     MOST_ROUNDS,
-    Node,
     balanced_kmeans,
     count_co_occurrences,
     deal,
     describe_hierarchy,
     draw_hierarchy,
-    grow_hierarchy,
     kmeans,
     mark_meta_labels,
 )
+from fuselearn.multilabel.methods.homer import Node, grow_hierarchy
 
 label_tables = st.tuples(st.integers(1, 12), st.integers(1, 20), st.floats(0, 1), st.integers(0, 2**31)).map(
     lambda shape: (np.random.default_rng(shape[3]).random(shape[:2]) < shape[2]).astype(np.int8)

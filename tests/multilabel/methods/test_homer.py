@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fuselearn.base import prepare_samples
 from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier
-from fuselearn.multilabel.methods.homer import LEAF
+from fuselearn.multilabel.methods.hierarchy import LEAF
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 5)).round(2)

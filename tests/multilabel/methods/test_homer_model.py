@@ -56,7 +56,7 @@ def test_an_unbound_model_answers_for_new_rows_only():
     model = train_homer(learner, Y, COUNTS, 0, HOMERSettings("random", 3, True, {}))
     expected = model.decisions()
     learner.release()
-    with pytest.raises(RuntimeError, match="no longer bound"):
+    with pytest.raises(RuntimeError, match="have been released"):
         model.decisions()
     np.testing.assert_allclose(model.decisions(learner.prepare(X)), expected)
 

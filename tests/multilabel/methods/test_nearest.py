@@ -144,7 +144,7 @@ def test_of_equally_near_samples_the_first_are_neighbors(metric):
 def test_few_samples():
     assert MLkNNClassifier().fit([[1.0]], [[1, 0]]).predict([[5.0]]).tolist() == [[1, 0]]
     assert BRkNNClassifier().fit([[1.0], [2.0]], [[1], [0]]).predict_proba([[5.0]]).tolist() == [[0.5]]
-    with pytest.raises(ValueError, match="needs at least two samples"):
+    with pytest.raises(ValueError, match="one sample is not enough"):
         MLkNNClassifier(decision="per_label").fit([[1.0]], [[1, 0]])
 
 
@@ -157,5 +157,5 @@ def test_weights_count_in_the_votes_and_in_the_probabilities():
 
 def test_missing_values_get_a_sentence():
     frame = pd.DataFrame({"tempo": [1.0, np.nan]})
-    with pytest.raises(ValueError, match="Column 'tempo' has missing values, which nearest neighbors cannot take"):
+    with pytest.raises(ValueError, match="Column 'tempo' has missing values, which nearest neighbors do not support"):
         MLkNNClassifier().fit(frame, [[1], [0]])

@@ -93,5 +93,5 @@ class TestFused:
         members = [("a", PCTForestClassifier(10, random_state=0))]
         model = FusedMultilabelClassifier(members, optimize="subset", random_state=0).fit(X, Y)
         assert isinstance(model.with_decision("known_sets", X, Y).rule_, KnownSets)
-        with pytest.raises(ValueError, match="by the features of samples, too"):
+        with pytest.raises(ValueError, match="also needs the features of the samples"):
             model.rule_(model.predict_proba(X))

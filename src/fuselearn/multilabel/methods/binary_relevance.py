@@ -299,7 +299,7 @@ def _split(problem: Problem, cv: Any, seed: int) -> Splits:
     if not isinstance(cv, int):
         return list_splits(cv, problem.n_samples, problem.target.values)
     if np.count_nonzero(problem.initial_weights) < 2:
-        raise ValueError("The second level is trained on out-of-fold scores, which need at least two samples.")
+        raise ValueError("The second level is trained on out-of-fold scores, for which one sample is not enough.")
     return stratified_splits(problem, cv, seed)
 
 

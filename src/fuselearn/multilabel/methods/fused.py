@@ -515,7 +515,7 @@ class FusedMultilabelClassifier(MultilabelBase):
     def _pose(self, problem: Problem) -> Problem:
         if np.count_nonzero(problem.initial_weights) < 2:
             raise ValueError(
-                "Members are weighted on held-out samples, which needs at least two samples. Train a single model "
+                "Members are weighted on held-out samples, for which one sample is not enough. Train a single model "
                 "instead, such as KFHEMultilabelClassifier (--method kfhe on the command line)."
             )
         return replace(problem, out_of_bag=True)

@@ -1,18 +1,4 @@
-"""HOMER: a tree of labels, with a block of two-class models at each node.
-
-The root of the tree contains all labels, each leaf a single label. A node divides its labels into groups, the
-*meta-labels*. A sample has a meta-label if it has any of the group's labels. A group of several labels is the label set
-of a child node; a group of one label is a leaf. The code is not recursive, because a tree may be as deep as the number
-of labels.
-
-Labels are clustered by balanced k-means, by k-means, or at random. For clustering, a label is its column of Y, a point
-with one coordinate per sample. Distances between labels and centers are computed from the co-occurrences of labels,
-
-    ||y_a - mean of C||^2 = G_aa - 2/|C| sum over b in C of G_ab + 1/|C|^2 sum over b, c in C of G_bc,     G = Y' W Y,
-
-with W the diagonal matrix of sample weights, so samples are only read once, to compute G. A node uses the submatrix of
-its labels; samples without any of these labels do not change it.
-"""
+"""HOMER: a hierarchy of labels (hierarchy.py), with a block of two-class models at each node."""
 
 from __future__ import annotations
 
@@ -26,22 +12,28 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._core import cluster_labels
 from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_threads
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.learner import Counts, Indices
 from fuselearn.learners.svm import PackedMachines
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, train_labels, train_method
+from fuselearn.multilabel.methods.hierarchy import (
+    CLUSTERINGS,
+    LEAF,
+    Clusters,
+    Group,
+    Matrix,
+    count_co_occurrences,
+    deal,
+    describe_hierarchy,
+    draw_hierarchy,
+    mark_meta_labels,
+    order_by_content,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-LEAF = -1
-
-
-Group = npt.NDArray[np.int64]
 
 
 class Node(NamedTuple):
@@ -53,115 +45,13 @@ class Node(NamedTuple):
     """The child node of each meta-label, or ``LEAF``."""
 
 
-Hierarchy = list[Node]
-"""Nodes; the root is first and children follow their parents."""
-
-MOST_ROUNDS = 100
-
-Matrix = npt.NDArray[np.float64]
-Clusters = npt.NDArray[np.int64]
-
-
-def count_co_occurrences(Y: npt.NDArray[np.int8], weights: npt.NDArray[np.number]) -> Matrix:
-    """Compute the total weight of the samples with both labels, for each pair of labels.
-
-    Parameters
-    ----------
-    Y : array of shape (n_samples, n_labels)
-        Zeros and ones.
-    weights : array of shape (n_samples,)
-        Weight of each sample, such as how often it was drawn.
-
-    Returns
-    -------
-    array of shape (n_labels, n_labels)
-
-    Examples
-    --------
-    >>> Y = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1]], dtype=np.int8)
-    >>> count_co_occurrences(Y, np.array([1, 2, 0]))
-    array([[3., 1., 0.],
-           [1., 1., 0.],
-           [0., 0., 0.]])
-    """
-    table = Y.astype(np.float64)
-    return table.T @ (table * weights[:, None])
-
-
-def balanced_kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) -> Clusters:
-    """Divide labels by k-means into clusters of at most ceil(n_labels / n_clusters).
-
-    The initial centers are the columns of ``n_clusters`` random labels. Every label is assigned to its nearest center.
-    While a cluster has too many labels, its farthest label moves to the nearest center that the label has not left yet.
-    This terminates, because a cluster that a label has left stays full, and the clusters together have capacity for all
-    labels. The means of the clusters are the next centers, for at most 100 iterations.
-
-    Parameters
-    ----------
-    co_occurrences : array of shape (n_labels, n_labels)
-        As returned by :func:`count_co_occurrences`.
-    n_clusters : int
-        If there are at least as many clusters as labels, every label is a separate cluster.
-    rng : numpy.random.Generator
-        Draws the initial centers.
-
-    Returns
-    -------
-    int array of shape (n_labels,)
-        Cluster of each label, from 0 to ``n_clusters - 1``; a cluster may be empty.
-
-    Examples
-    --------
-    Two pairs of labels that occur together:
-
-    >>> Y = np.array([[1, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1]], dtype=np.int8)
-    >>> clusters = balanced_kmeans(count_co_occurrences(Y, np.ones(3)), 2, np.random.default_rng(1))
-    >>> bool(clusters[0] == clusters[2] != clusters[1] == clusters[3])
-    True
-    """
-    return _cluster(co_occurrences, n_clusters, -(-len(co_occurrences) // n_clusters), rng)
-
-
-def kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) -> Clusters:
-    """Divide labels by k-means with a single random start and clusters of any size.
-
-    Parameters and result are those of :func:`balanced_kmeans`.
-    """
-    return _cluster(co_occurrences, n_clusters, len(co_occurrences), rng)
-
-
-def deal(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) -> Clusters:
-    """Divide labels at random into clusters whose sizes differ by at most one.
-
-    Parameters and result are those of :func:`balanced_kmeans`; only the shape of the co-occurrences matters.
-    """
-    clusters = np.empty(len(co_occurrences), dtype=np.int64)
-    clusters[rng.permutation(len(clusters))] = np.arange(len(clusters)) % n_clusters
-    return clusters
-
-
-CLUSTERINGS: dict[str, Callable[[Matrix, int, np.random.Generator], Clusters]] = {
-    "balanced": balanced_kmeans,
-    "kmeans": kmeans,
-    "random": deal,
-}
-
-
-def _cluster(co_occurrences: Matrix, n_clusters: int, capacity: int, rng: np.random.Generator) -> Clusters:
-    n_labels = len(co_occurrences)
-    if n_clusters >= n_labels:
-        return np.arange(n_labels)
-    first = rng.choice(n_labels, n_clusters, replace=False)
-    return cluster_labels(np.asarray(co_occurrences, dtype=np.float64), first, capacity, MOST_ROUNDS)
-
-
 def grow_hierarchy(
     co_occurrences: Matrix,
     labels: Group,
     cluster: Callable[[Matrix, int, np.random.Generator], Clusters],
     n_clusters: int,
     rng: np.random.Generator,
-) -> Hierarchy:
+) -> list[Node]:
     """Grow a hierarchy: divide labels into at most ``n_clusters`` groups, and each group of several labels again.
 
     A group without samples is divided into single labels, since no model can be trained for it. If a clustering puts
@@ -170,18 +60,18 @@ def grow_hierarchy(
     Parameters
     ----------
     co_occurrences : array of shape (n_labels, n_labels)
-        As returned by :func:`~fuselearn.multilabel.methods.homer.count_co_occurrences`.
+        As returned by :func:`~fuselearn.multilabel.methods.hierarchy.count_co_occurrences`.
     labels : int array of shape (n_labels,)
         The labels, in the order used for random choices.
     cluster : callable
-        One of :data:`~fuselearn.multilabel.methods.homer.CLUSTERINGS`.
+        One of :data:`~fuselearn.multilabel.methods.hierarchy.CLUSTERINGS`.
     n_clusters : int
         At least 2.
     rng : numpy.random.Generator
 
     Examples
     --------
-    >>> from fuselearn.multilabel.methods.homer import balanced_kmeans
+    >>> from fuselearn.multilabel.methods.hierarchy import balanced_kmeans
     >>> together = np.array([[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
     >>> for node in grow_hierarchy(together, np.arange(3), balanced_kmeans, 2, np.random.default_rng(0)):
     ...     print([group.tolist() for group in node.groups], node.children)
@@ -189,7 +79,7 @@ def grow_hierarchy(
     [[0], [1]] [-1, -1]
     """
     occurs = co_occurrences.diagonal() > 0
-    hierarchy: Hierarchy = []
+    hierarchy: list[Node] = []
     waiting = [(labels, LEAF, 0)]
     while waiting:
         labels, parent, position = waiting.pop()
@@ -214,100 +104,6 @@ def _gather(labels: Group, clusters: Clusters, occurs: npt.NDArray[np.bool_]) ->
             yield from group[:, None]
         elif len(group):
             yield group
-
-
-def mark_meta_labels(hierarchy: Hierarchy, columns: npt.NDArray[np.int8]) -> list[npt.NDArray[np.int8]]:
-    """Return the meta-labels of all samples for each node.
-
-    Parameters
-    ----------
-    hierarchy : list of Node
-    columns : array of shape (n_labels, n_samples)
-        Zeros and ones, one row per label.
-
-    Returns
-    -------
-    list of arrays of shape (n_groups, n_samples)
-        One indicator matrix for each node. Samples without any meta-label are not training samples of the node.
-    """
-    marked: list[npt.NDArray[np.int8]] = [columns] * len(hierarchy)
-    for number in reversed(range(len(hierarchy))):
-        groups, children = hierarchy[number]
-        marked[number] = np.array(
-            [
-                columns[group[0]] if child == LEAF else marked[child].max(axis=0)
-                for group, child in zip(groups, children, strict=True)
-            ]
-        )
-    return marked
-
-
-def describe_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]) -> str:
-    """Format a hierarchy as text, with one line per meta-label.
-
-    Examples
-    --------
-    >>> root = Node([np.array([0, 2]), np.array([1])], [1, LEAF])
-    >>> coast = Node([np.array([0]), np.array([2])], [LEAF, LEAF])
-    >>> print(describe_hierarchy([root, coast], ["sea", "field", "beach"]))
-    3 labels
-    ├── 2 labels
-    │   ├── sea
-    │   └── beach
-    └── field
-    """
-    n_labels = sum(len(group) for group in hierarchy[0].groups)
-    lines = ["1 label" if n_labels == 1 else f"{n_labels} labels"]
-    for group, trail in _walk(hierarchy):
-        before = "".join("    " if last else "│   " for last in trail[:-1])
-        text = str(names[group[0]]) if len(group) == 1 else f"{len(group)} labels"
-        lines.append(before + ("└── " if trail[-1] else "├── ") + text)
-    return "\n".join(lines)
-
-
-def draw_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]) -> Figure:
-    """Plot a hierarchy from its root on the left to the names of the labels on the right.
-
-    The figure is created without pyplot.
-    """
-    from matplotlib.figure import Figure
-
-    order = [int(group[0]) for group, _ in _walk(hierarchy) if len(group) == 1]
-    heights = {label: float(height) for height, label in enumerate(order)}
-    middles = np.zeros(len(hierarchy))
-    depths = np.zeros(len(hierarchy), dtype=np.int64)
-    figure = Figure(figsize=(6, 1 + 0.22 * len(order)), layout="constrained")
-    axes = figure.add_subplot()
-    for number, node in enumerate(hierarchy):
-        depths[[child for child in node.children if child != LEAF]] = depths[number] + 1
-    for number in reversed(range(len(hierarchy))):
-        groups, children = hierarchy[number]
-        left, right = depths[number], depths[number] + 1
-        ends = [heights[g[0]] if c == LEAF else middles[c] for g, c in zip(groups, children, strict=True)]
-        middles[number] = (ends[0] + ends[-1]) / 2
-        axes.plot([left, left], [ends[0], ends[-1]], color="0.35", linewidth=1.2)
-        for group, end in zip(groups, ends, strict=True):
-            axes.plot([left, right], [end, end], color="0.35", linewidth=1.2)
-            if len(group) == 1:
-                axes.annotate(str(names[group[0]]), (right, end), (4, 0), textcoords="offset points", va="center")
-    axes.set(title=f"Hierarchy of {len(order)} labels", ylim=(len(order) - 0.5, -0.5))
-    axes.set_axis_off()
-    return figure
-
-
-def _walk(hierarchy: Hierarchy) -> Iterator[tuple[Group, tuple[bool, ...]]]:
-    """Yield every meta-label in depth-first order, and whether it and each of its ancestors is a last child."""
-    waiting = _meta_labels(hierarchy[0], ())
-    while waiting:
-        group, child, trail = waiting.pop()
-        yield group, trail
-        if child != LEAF:
-            waiting.extend(_meta_labels(hierarchy[child], trail))
-
-
-def _meta_labels(node: Node, trail: tuple[bool, ...]) -> list[tuple[Group, int, tuple[bool, ...]]]:
-    last = len(node.groups) - 1
-    return [(node.groups[g], node.children[g], (*trail, g == last)) for g in reversed(range(last + 1))]
 
 
 class HOMERSettings(NamedTuple):
@@ -378,17 +174,6 @@ def train_homer(
     return HOMERModel(hierarchy, blocks, settings, learner.n_samples)
 
 
-def order_by_content(columns: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-    """Sort labels by their values, so that random choices depend neither on their order nor on repeated samples.
-
-    Examples
-    --------
-    >>> order_by_content(np.array([[1, 0], [0, 1], [0, 0]], dtype=np.int8))
-    array([2, 1, 0])
-    """
-    return np.array(sorted(range(len(columns)), key=[column.tobytes() for column in columns].__getitem__))
-
-
 def are_constant(columns: npt.NDArray[np.int8]) -> bool:
     """Return whether all columns are constant."""
     return columns.shape[1] == 0 or bool((columns == columns[:, :1]).all())
@@ -409,7 +194,9 @@ class HOMERModel(LabelModel):
         Number of bound samples.
     """
 
-    def __init__(self, hierarchy: Hierarchy, blocks: list[LabelModel], settings: HOMERSettings, n_samples: int) -> None:
+    def __init__(
+        self, hierarchy: list[Node], blocks: list[LabelModel], settings: HOMERSettings, n_samples: int
+    ) -> None:
         self.hierarchy = hierarchy
         self.blocks = blocks
         self.settings = settings

@@ -20,8 +20,8 @@ from fuselearn.fusion import Problem, Trained
 from fuselearn.learners.learner import Counts
 from fuselearn.multilabel.base import check_settings
 from fuselearn.multilabel.ensemble import OUTPUTS, MultilabelEnsemble, train_members
+from fuselearn.multilabel.methods.hierarchy import CLUSTERINGS
 from fuselearn.multilabel.methods.homer import (
-    CLUSTERINGS,
     HOMERClassifier,
     HOMERModel,
     HOMERSettings,
@@ -308,6 +308,10 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     square root of the number of labels, and its kernel are chosen at random. Since the estimate is linear in the
     HOMERs, the trained ensemble is a weighted sum of them, with ``estimator_weights_``. ``predict`` thresholds the
     weighted sum of the scores at 0.5; ``predict_proba`` is the weighted sum of the probabilities.
+
+    When to use: for the method of the paper, on up to some 10,000 samples with related labels. When not to use: for a
+    higher F1 or wrong labels, use :class:`FusedMultilabelClassifier`; for many samples or fast training,
+    :class:`PCTForestClassifier`.
 
     Parameters
     ----------
