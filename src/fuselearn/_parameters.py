@@ -97,9 +97,8 @@ def count_draws(max_samples: Any, n_samples: int, *, largest_fraction: float = n
     """
     if isinstance(max_samples, float | np.floating):
         if not (0 < max_samples <= largest_fraction and max_samples < np.inf):
-            expected = (
-                "a finite number above 0" if largest_fraction == np.inf else f"above 0 and at most {largest_fraction}"
-            )
+            is_bounded = largest_fraction < np.inf
+            expected = f"above 0 and at most {largest_fraction}" if is_bounded else "a finite number above 0"
             raise ValueError(f"max_samples as a fraction must be {expected}, not {show(max_samples)}.")
         return max(1, round(max_samples * n_samples))
     if not isinstance(max_samples, numbers.Integral) or isinstance(max_samples, bool):

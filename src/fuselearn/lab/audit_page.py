@@ -176,13 +176,7 @@ def _matrix(noise: pd.DataFrame) -> list[tuple[str, list[tuple[str, float]]]]:
     if len(noise) > MOST_CLASSES:
         return []
     return [
-        (
-            str(name),
-            [
-                (_percent(fraction) if fraction > 0 else "", 0.0 if name == given else fraction)
-                for given, fraction in line
-            ],
-        )
+        (str(name), [(_percent(part) if part > 0 else "", 0.0 if name == given else part) for given, part in line])
         for name, line in ((name, list(row.items())) for name, row in noise.iterrows())
     ]
 

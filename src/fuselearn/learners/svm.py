@@ -403,11 +403,9 @@ class ClassMachines(Model):
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
         """Return the class probabilities."""
         probabilities = self.machines.scores(X, appended=appended, only=only)
-        return (
-            np.hstack([1.0 - probabilities, probabilities])
-            if self.coupling is None
-            else self.coupling.apply(probabilities)
-        )
+        if self.coupling is None:
+            return np.hstack([1.0 - probabilities, probabilities])
+        return self.coupling.apply(probabilities)
 
     def log_scores(self, X: KernelRows | None = None) -> Scores:
         """Return finite logarithms of the probabilities of three or more classes."""
