@@ -124,6 +124,8 @@ def prepare_source(app, docname, source):
         source[0] = path.read_text("utf-8").replace("](docs/", "](")
         for name, original in ROOT_PAGES.items():
             source[0] = source[0].replace(f"]({original}", f"]({name}.md")
+    # Numbers of one cell stay on one line.
+    source[0] = re.sub(r"(\.\d+\**) / (?=\**\d)", "\\1\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}", source[0])
 
 
 def resolve_short_names(app, env, node, contnode):

@@ -17,7 +17,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 from fuselearn.lab.statistics import friedman_posthoc  # noqa: E402
-from reproduction.pages import format_p, join  # noqa: E402
+from reproduction.pages import NBSP, format_p, join  # noqa: E402
 from reproduction.robust import ALPHA, RobustRun, read_runs, write_page  # noqa: E402
 from reproduction.study import MEASURES as STUDY_MEASURES  # noqa: E402
 from reproduction.study import StudyRun  # noqa: E402
@@ -31,7 +31,7 @@ README_METHODS = (
 KINDS_METHODS = (
     "Fused", "Greedy selection", "RandomForest (leaf 3)", "CleanLearning (RandomForest)", "ExtraTrees",
 )  # fmt: skip
-SCORES = {"scores": "macro_f1", "brier": "brier", "log_loss": "log_loss"}
+SCORES = {"scores": "macro_f1", "brier": "brier"}
 MEASURES = ("macro F1", "micro F1", "Hamming loss", "subset accuracy", "LRAP")
 ROWS = {
     "fused": "fused, optimizing that metric",
@@ -77,7 +77,7 @@ def read_run(page: str) -> tuple[RobustRun, dict[str, Any]]:
 def quote_run(run: RobustRun, suite: Mapping[str, Any]) -> dict[str, Any]:
     """Return what pages quote of runs with wrong labels.
 
-    By method and condition, such as "0 %" and "uniform 20 %": ranks, scores (macro F1), brier and log_loss. By method:
+    By method and condition, such as "0 %" and "uniform 20 %": ranks, scores (macro F1) and brier. By method:
     versus, what the test says of the control beside it, and time, in fit times of the control.
     """
     measured = {name: run.means(value) for name, value in SCORES.items() if value in run.results}
@@ -113,7 +113,7 @@ def quote(table: pd.DataFrame, digits: int) -> dict[str, dict[str, str]]:
 
 def plain(condition: object) -> str:
     """Return a name with ordinary spaces."""
-    return str(condition).replace("\N{NO-BREAK SPACE}", " ")
+    return str(condition).replace(NBSP, " ")
 
 
 def shorten(condition: object, unit: str = "levels") -> str:
@@ -175,20 +175,25 @@ def write_markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
-def write_ranks(run: RobustRun, found: Mapping[str, Any], methods: Iterable[str], columns: Mapping[str, str]) -> str:
-    """Return a table of the ranks of methods, with other results in further columns."""
-    head = ["", *map(shorten, run.conditions), *columns.values()]
-    rounded = run.ranks.round(2)
-    is_best = rounded == rounded.min()
+def write_ranks(run: RobustRun, score: str, p: bool = False) -> str:
+    """Return a table of mean scores and, in brackets, average ranks; with `p`, of the methods of README.md only."""
+    lower = score == "brier"
+    means = run.means(score).round(3)
+    ranks = run.ranks_by(score, lower_is_better=lower).round(2)
+    best = means.min() if lower else means.max()
     lines = []
-    for method in methods:
+    for method in README_METHODS if p else means.index:
         line = [embolden(method, method == run.control)]
-        line += [embolden(f"{rank:.2f}", is_best.at[method, column]) for column, rank in rounded.loc[method].items()]
-        for name in columns:
-            cell = found[name].get(method, "–")
-            line.append(cell if isinstance(cell, str) else " / ".join(cell.values()))
+        for column in means:
+            mean, rank = means.at[method, column], ranks.at[method, column]
+            line.append(
+                f"{embolden(f'{mean:.3f}', mean == best[column])}{NBSP}"
+                f"({embolden(f'{rank:.2f}', rank == ranks[column].min())})"
+            )
+        if p:
+            line.append("–" if method == run.control else format_p(run.tests.at[method, "p_corrected"]))
         lines.append(line)
-    return write_markdown(head, lines)
+    return write_markdown(["", *map(shorten, run.conditions), *(["p"] if p else [])], lines)
 
 
 def write_kinds(run: RobustRun) -> str:
@@ -214,18 +219,16 @@ def write_readme_part() -> str:
     """Return what README.md shows of the run with uniform noise."""
     run, suite = read_run("reproduction-robust.md")
     found = quote_run(run, suite)
-    columns = {"scores": "mean macro F1", "p": "p"}
-    found["p"] = {method: format_p(test["p_corrected"]) for method, test in run.tests.iterrows()}
     above = (
-        f"Average rank of {found['methods']} classifiers on {found['tables']} tables by the fraction of wrong training "
-        f"labels (uniform noise; {found['split']}), mean macro F1 at these fractions, and p-values of the ranks over "
-        "all fractions against Fused (aligned ranks, Finner's correction):"
+        f"Mean macro F1 and, in brackets, average rank of {found['methods']} classifiers on {found['tables']} tables by"
+        f" the fraction of wrong training labels (uniform noise; {found['split']}), and p-values of the ranks over all "
+        "fractions against Fused (aligned ranks, Finner's correction):"
     )
     below = (
         f"Fused has the best average rank at {found['say']['ranks']}. Over all levels, it is {found['say']['tests']}. "
         f"A random forest takes {found['time']['RandomForest']} of its time, KFHE {found['time']['KFHE']}."
     )
-    table = write_ranks(run, found, README_METHODS, columns)
+    table = write_ranks(run, "macro_f1", p=True)
     return "\n\n".join((textwrap.fill(above, 120), table, textwrap.fill(below, 120))) + "\n"
 
 
@@ -258,7 +261,7 @@ def write_table(found: dict[str, dict[str, str]]) -> str:
     lines = []
     for method, shown in ROWS.items():
         if method in found:
-            cells = [f"{found[method][measure]} ({found[method][f'rank of {measure}']})" for measure in MEASURES]
+            cells = [f"{found[method][measure]}{NBSP}({found[method][f'rank of {measure}']})" for measure in MEASURES]
             cells = [f"**{cell}**" for cell in cells] if method == "fused" else cells
             lines.append([shown, *cells, found[method].get("p", "–")])
     return write_markdown(["method", *MEASURES[:-1], "ranking precision", "p, macro F1"], lines)
@@ -305,7 +308,6 @@ def read_quoted() -> dict[str, object]:
         f"{name}, {noise:.0%}".replace("%", " %") for name, noise in zip(demo["dataset"], demo["noise"], strict=True)
     ]
     points = demo.assign(point=columns).pivot(index="method", columns="point", values="macro_f1")
-    columns = {"scores": "mean macro F1", "brier": "mean Brier score", "log_loss": "mean log loss"}
     return {
         "six": six,
         "six_table": write_table(six),
@@ -320,7 +322,8 @@ def read_quoted() -> dict[str, object]:
         "study": say_study(StudyRun(pd.read_csv(folder / "multilabel-study-folds.csv"))),
         "demo": say_best(points, "Fused", "points", digits=3, lower_is_better=False),
         "robust": robust,
-        "robust_table": write_ranks(runs[0][0], robust, robust["ranks"], columns),
+        "robust_table": write_ranks(runs[0][0], "macro_f1"),
+        "brier_table": write_ranks(runs[0][0], "brier"),
         "kinds": kinds,
         "kinds_table": write_kinds(runs[1][0]),
         "labels": labels,

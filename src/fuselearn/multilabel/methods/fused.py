@@ -102,6 +102,8 @@ def train_fused(
             fitted[name], scores[part.samples] = fit_member(part.problem, member, seed)
         seconds.append(time.perf_counter() - started)
         found.append(scores)
+        if part is not None and name == SVM_MEMBERS[-1]:
+            part.problem.learner.release()  # kernel matrices, before forests are grown
         if on_member(len(fitted), fitted[name]):
             break
     held_out, constants = _fill_gaps(np.stack(found)), find_constants(Y[weights > 0])
@@ -148,9 +150,11 @@ class SamplePart(NamedTuple):
 
 
 def draw_part(problem: Problem, n_samples: int) -> SamplePart:
-    """Draw a subset of the samples, stratified by labels."""
-    seed = int(problem.rng.integers(2**31))
+    """Draw a subset of the samples, stratified by labels; all samples if there are not more."""
     everything, Y = np.flatnonzero(problem.initial_weights), problem.target.values
+    if n_samples >= len(everything):
+        return SamplePart(np.arange(len(Y)), replace(problem, learner=SharedLearners(len(Y))))
+    seed = int(problem.rng.integers(2**31))
     samples = np.sort(
         iterative_train_test_split(everything, Y[everything], train_size=n_samples, test_size=None, random_state=seed)[
             0
@@ -527,7 +531,7 @@ class FusedMultilabelClassifier(MultilabelBase):
             n_samples = int(np.count_nonzero(problem.initial_weights))
             note = note_preparations(has_missing(problem.X), min(n_samples, MOST_SVM_SAMPLES), n_samples)
             notes = dict.fromkeys(SVM_MEMBERS, note) if note else {}
-            part = draw_part(problem, MOST_SVM_SAMPLES) if n_samples > MOST_SVM_SAMPLES else None
+            part = draw_part(problem, min(n_samples, MOST_SVM_SAMPLES))
         else:
             members = {name: as_multilabel(member, self.n_jobs) for name, member in self.estimators}
         warn_of(notes)
