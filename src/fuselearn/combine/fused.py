@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_FOLDS = 4
-# Half of so many samples are enough to compare members, and a member is then trained on all of them only once more.
+# From this number of samples on, two folds suffice to compare members.
 LARGE_TABLE = 5_000
 N_FOLDS_OF_LARGE_TABLE = 2
 # A member with less than this fraction of the weight is not worth its time in every prediction.

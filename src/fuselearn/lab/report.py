@@ -354,7 +354,7 @@ def draw(material: Material) -> Iterator[tuple[str, str, Figure]]:
 
 
 def write_python(suite: Suite, settings: Mapping[str, str]) -> str:
-    """Return the Python code that runs a suite; estimators of its own are written as their settings."""
+    """Return the Python code that runs a suite; user-defined estimators are written as their settings."""
     usual = Suite(suite.name, suite.datasets, suite.methods)
     changed = {
         field.name: getattr(suite, field.name)

@@ -38,7 +38,7 @@ class Target:
     """The labels of each class, of shape (n_classes, n_labels), if probabilities are calibrated for labels."""
 
     def regroup(self, groups: npt.NDArray[np.int8]) -> Target:
-        """Return the binary target that tells to which of two groups the class of a sample belongs.
+        """Return the binary target that distinguishes two groups of classes.
 
         Parameters
         ----------

@@ -248,8 +248,8 @@ class FusedMultilabelClassifier(MultilabelBase):
     "example_f1"  the labels with the largest expected F1 of each sample, at least one
                   (``ExpectedF1(empty=0.0, noise_rate="auto")``)
     "hamming"     0.5, since the probabilities are calibrated
-    "subset"      the most probable label set of training, from the probabilities and from two forests whose classes are
-                  the sets; ``KnownSets`` if no set is repeated, or sets times samples exceed 16 million
+    "subset"      the most probable label set of training, from the probabilities and from forests whose classes are the
+                  sets; ``KnownSets`` if no set is repeated, or sets times samples exceed 16 million
     "ranking"     ``CardinalityThreshold``; only the ranking of the probabilities is optimized
     ============  =====================================================================================
 
@@ -387,7 +387,7 @@ class FusedMultilabelClassifier(MultilabelBase):
     def with_optimize(self, optimize: str, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return a fitted copy whose decision rule optimizes another metric; members and weights are unchanged.
 
-        "subset" trains two forests whose classes are label sets; other metrics need no training.
+        "subset" trains four forests whose classes are label sets; other metrics need no training.
 
         Parameters
         ----------
