@@ -124,8 +124,10 @@ def prepare_source(app, docname, source):
         source[0] = path.read_text("utf-8").replace("](docs/", "](")
         for name, original in ROOT_PAGES.items():
             source[0] = source[0].replace(f"]({original}", f"]({name}.md")
-    # Numbers of one cell stay on one line.
-    source[0] = re.sub(r"(\.\d+\**) / (?=\**\d)", "\\1\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}", source[0])
+    # Numbers of one cell of a table stay on one line.
+    nbsp = "\N{NO-BREAK SPACE}"
+    rows = re.compile(r"^\|.*$", re.MULTILINE)
+    source[0] = rows.sub(lambda row: re.sub(r"(?<=[\d*]) ([/:±]) (?=[\d*])", rf"{nbsp}\1{nbsp}", row[0]), source[0])
 
 
 def resolve_short_names(app, env, node, contnode):

@@ -274,7 +274,9 @@ def write_costs(costs: pd.DataFrame, with_labels: bool) -> str:
     cells = costs[seconds].map("{:g} s, ".format) + costs[memory].astype(str) + " MB"
     table = costs.assign(cells=cells).pivot(index="method", columns=size, values="cells").fillna("–")
     table = table.loc[costs["method"].unique(), costs[size].unique()]
-    return write_markdown(["", *table.columns], [[f"`{method}`", *row] for method, row in table.T.items()])
+    lines = [["", *table.columns], *([f"`{method}`", *row] for method, row in table.T.items())]
+    head, *rows = [[cell.replace(" ", NBSP) for cell in line] for line in lines]
+    return write_markdown(head, rows)
 
 
 def say_study(run: StudyRun) -> dict[str, str]:

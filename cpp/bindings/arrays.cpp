@@ -72,8 +72,8 @@ void copy_strided(const AnyArray& array, void* target) {
 
 namespace {
 
-// Looked up once, when the module is imported: it would take longer than most calls, and a static that is filled on
-// first use could wait for the interpreter's lock while another thread waits for the static.
+// Looked up once, at import: the lookup takes longer than most calls, and a static initialized on first use could wait
+// for the interpreter's lock while another thread waits for the static.
 struct Numpy {
     nb::handle empty;
     std::vector<std::pair<const char*, nb::handle>> dtypes;

@@ -1,7 +1,7 @@
-// The border between NumPy and the core: arrays come in checked, and go out as arrays that NumPy owns.
+// The interface between NumPy and the core: arguments are validated, and results are arrays owned by NumPy.
 //
 // A bound function takes `In<T, N>` for an array that it reads and `InOut<T, N>` for one that it changes. Both hold the
-// Python object until `.read("name")`, which raises a sentence with that name unless the array has the right type and
+// Python object until `.read("name")`, which raises an error with that name unless the array has the right type and
 // number of dimensions. An array that is not C-contiguous and aligned is copied if it is read, and rejected if it would
 // be changed.
 
@@ -74,14 +74,14 @@ constexpr auto array_name() {
     return nb::detail::const_name("numpy.typing.NDArray[") + numpy_dtype<T>() + nb::detail::const_name("]");
 }
 
-// What an argument is, for error messages: "a float32 array of shape (3, 2)" or "a list".
+// Describe an argument for error messages: "a float32 array of shape (3, 2)" or "a list".
 std::string describe(nb::handle source);
 
 [[noreturn]] void raise_wrong_array(nb::handle source, const char* name, const char* dtype, int n_dimensions);
 [[noreturn]] void raise_not_writable(const char* name);
 [[noreturn]] void raise_value_error(const std::string& sentence);
 
-// The items of a list or a tuple, which nobody can take out of the list meanwhile.
+// The items of a list or a tuple, kept alive even if the list changes.
 nb::tuple hold(nb::handle source, const char* name);
 
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
@@ -89,16 +89,16 @@ using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 // Whether an array has C order; dimensions of length one may have any stride.
 bool is_contiguous(const AnyArray& array);
 
-// Whether values lie at addresses that the processor reads whole; those of a field of a record may not.
+// Whether values are aligned; those of a field of a record may not be.
 template <class T>
 bool is_aligned(const AnyArray& array) {
     return reinterpret_cast<std::uintptr_t>(array.data()) % alignof(T) == 0;
 }
 
-// Copy an array of any strides, element by element, into C order.
+// Copy an array with any strides to C order.
 void copy_strided(const AnyArray& array, void* target);
 
-// The values of an array that is read; they live as long as this object and the argument.
+// The values of an array argument; they are valid as long as this object and the argument exist.
 template <class T, int N>
 class Values {
 public:
@@ -166,7 +166,7 @@ struct InOut {
     }
 };
 
-// An array of NumPy's whose type the stubs name.
+// A NumPy array whose type is written to the stubs.
 template <class T>
 class ArrayOf : public nb::object {
 public:
@@ -191,7 +191,7 @@ public:
     static constexpr auto Name = nb::detail::const_name("numpy.typing.NDArray[numpy.bool_] | None");
 };
 
-// A new array of NumPy's for results.
+// A new NumPy array for results.
 template <class T, int N>
 class Out {
 public:
@@ -233,16 +233,16 @@ auto to_array(const Container& values) {
     return out.object();
 }
 
-// Raise a sentence unless an array has the length that another one gives.
+// Raise an error unless an array has the expected length.
 void check_length(Index length, Index expected, const char* name, const char* other);
 
-// Raise a sentence if a number is NaN or infinite.
+// Raise an error if a number is NaN or infinite.
 void check_finite(std::span<const double> numbers, const char* name);
 
-// Raise a sentence unless all numbers are from 0 to n - 1.
+// Raise an error unless all numbers are from 0 to n - 1.
 template <class T>
 void check_range(std::span<const T> numbers, Index n, const char* name) {
-    // A number below zero becomes a large one, so that one comparison does, without a branch.
+    // As unsigned numbers, negative numbers are large, so a single comparison suffices.
     using Unsigned = std::make_unsigned_t<T>;
     Unsigned largest = 0;
     for (const T number : numbers) largest = std::max(largest, static_cast<Unsigned>(number));
@@ -250,10 +250,10 @@ void check_range(std::span<const T> numbers, Index n, const char* name) {
         raise_value_error(std::string(name) + " must hold numbers from 0 to " + std::to_string(n - 1) + " only.");
 }
 
-// An integer of Python's, of the bytes of its two's complement, the lowest first.
+// A Python integer from the little-endian bytes of its two's complement.
 nb::int_ to_whole_number(std::span<const char> bytes);
 
-// An Interrupt that asks the interpreter for signals. Use it while the interpreter's lock is released.
+// An Interrupt that checks the interpreter for signals. Use it while the interpreter's lock is released.
 bool poll_signals() noexcept;
 
 // Release the interpreter's lock, do the work, and turn an interruption into the pending KeyboardInterrupt.

@@ -1,4 +1,4 @@
-// What combines the answers of many members, and the search for output codes, as Python sees them.
+// Bindings for combining the outputs of many members, and for the search for output codes.
 
 #include <nanobind/stl/tuple.h>
 

@@ -1,4 +1,4 @@
-// The filters of ensembles as Python sees them.
+// Bindings for the filters of ensembles.
 
 #include <nanobind/stl/tuple.h>
 

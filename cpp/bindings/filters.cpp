@@ -1,4 +1,4 @@
-// The updates of Kalman filters as Python sees them.
+// Bindings for the updates of Kalman filters.
 
 #include <nanobind/stl/tuple.h>
 
@@ -33,7 +33,7 @@ void bound_pull_halfway(InOut<double, 2> state, In<std::int32_t, 1> votes, doubl
     run_released([&](Interrupt&) { pull_halfway(matrix, read_votes.span(), gain); });
 }
 
-// Compare votes with the true classes; return what is wrong, and what `report` makes of each sum.
+// Compare votes with the true classes; return a mask of wrong samples, and `report` of each sum.
 template <class Sum, class Report>
 auto compare_checked(const Report& report, In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
                      In<double, 1> fractions) {

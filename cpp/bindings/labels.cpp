@@ -1,4 +1,4 @@
-// Loops over tables of labels, as Python sees them.
+// Bindings for loops over label matrices.
 
 #include <cmath>
 #include <limits>

@@ -108,7 +108,7 @@ LevelBins count_bins(In<std::uint32_t, 1> samples, In<std::int32_t, 1> copies, I
     });
 }
 
-// Raise a sentence unless the splits are by features of a part.
+// Raise an error unless the splits are on features of the part.
 void check_splits(const LevelSplits& splits, const ReadColumns& columns, Index n_nodes) {
     check_length(ssize(splits.nodes), n_nodes, "splits", "ends");
     for (Index k = 0; k < ssize(splits.nodes); ++k) {

@@ -1,4 +1,4 @@
-// Draws and exact sums as Python sees them.
+// Bindings for draws and exact sums.
 
 #include "bindings/arrays.hpp"
 #include "sampling/draws.hpp"
@@ -16,7 +16,7 @@ void check_not_negative(Index number, const char* name) {
     if (number < 0) raise_value_error(std::string(name) + " must not be negative.");
 }
 
-// Raise a sentence unless all numbers are from 0 to `most`.
+// Raise an error unless all numbers are from 0 to `most`.
 void check_up_to(std::span<const double> numbers, double most, const char* name) {
     Index n_wrong = 0;
     for (const double number : numbers) n_wrong += !(number >= 0.0 && number <= most);

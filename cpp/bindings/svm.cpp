@@ -18,7 +18,7 @@ void check_folds(const Values<double, 2>& folds, Index n_samples) {
     check_length(folds.shape(1), n_samples, "folds", "weights");
 }
 
-// What is trained for all columns, as arrays.
+// The results of training for all labels, as arrays.
 struct TrainedArrays {
     TrainedArrays(Index n_columns, Index n_coefficients, const Values<double, 2>& folds)
         : coefficients({n_columns, n_coefficients}),
@@ -96,7 +96,7 @@ nb::tuple train_svms(In<float, 2> gram, In<double, 2> signs, In<double, 1> weigh
     return trained.tuple();
 }
 
-// What linear machines are trained on besides features.
+// The arguments for training linear SVMs besides the features.
 struct LinearArguments {
     In<std::int64_t, 1> samples;
     In<double, 1> squares;

@@ -1,4 +1,4 @@
-// Coded tables as Python sees them.
+// Bindings for coded tables.
 //
 // A bound function that works on a table of either kind takes an `AnyTable`, whose `visit` calls the work with a
 // `Table` or a `SparseTable`; both have coding(), n_samples() and n_columns(). One that works on dense tables alone
@@ -27,7 +27,7 @@ inline const Coding& coding_of(const SparseTable& table) { return table.coding; 
 // A code has two bytes, and one more code means missing.
 inline constexpr std::int32_t most_codes = std::numeric_limits<std::uint16_t>::max();
 
-// Raise a sentence unless a column may have so many codes and bins.
+// Raise an error for invalid maximum numbers of codes and bins.
 CodeLimits read_limits(Index most_codes_of_column, Index n_bins);
 
 template <class T>
@@ -35,7 +35,7 @@ auto vector_of(const std::vector<T>& values, nb::handle owner) {
     return view_of(values.data(), {values.size()}, owner);
 }
 
-// Let Python read what the codes of a table mean.
+// Bind the attributes that describe the codes of a table.
 template <class AnyKind>
 void add_coding(nb::class_<AnyKind>& bound) {
     const auto coding = [](nb::handle self) -> const Coding& { return coding_of(nb::cast<const AnyKind&>(self)); };

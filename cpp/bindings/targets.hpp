@@ -1,4 +1,4 @@
-// Targets as Python sees them, and choices that several groups of bindings read.
+// Targets for Python, and parameters that several groups of bindings read.
 
 #pragma once
 

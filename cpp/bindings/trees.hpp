@@ -1,4 +1,4 @@
-// Trees as Python sees them.
+// Bindings for trees.
 
 #pragma once
 
@@ -18,7 +18,7 @@ ArrayOf<T> view_of(const T* data, std::initializer_list<std::size_t> shape, nb::
 // Nodes from the bytes of an array of NODE.
 std::vector<Node> read_node_bytes(std::span<const std::uint8_t> bytes);
 
-// Raise a sentence unless the tree can be used with columns of this coding.
+// Raise an error unless the tree is valid for columns of this coding.
 void check_fits(const Tree& tree, const Coding& coding);
 
 }  // namespace fuselearn::bindings

@@ -1,8 +1,8 @@
 // The sums of a node's gradients and Hessians for each code of a feature.
 //
-// Samples of the most frequent code are not added up: their sums are what remains of the node's, so that where most
-// values are zero, as in texts, hardly anything is added. Only codes that the node has are looked at afterwards. As
-// many steps as samples with other codes, times labels.
+// Samples with the most frequent code are not added: their sums are the node's minus all others, which saves most of
+// the work where most values are zero, as in text. Afterwards only codes that occur in the node are visited. The cost
+// is proportional to the number of samples with other codes, times labels.
 
 #pragma once
 
@@ -47,7 +47,7 @@ public:
     // How many samples were added up.
     Index n_added() const { return n_added_; }
 
-    // Add up the samples of a node. Nothing is listed if all of them have the most frequent code.
+    // Add the samples of a node. No code is listed if all samples have the most frequent one.
     template <class Code>
     void fill(const GradientColumn<Code>& column, const GradientNode& node, const Statistics& statistics) {
         for (const std::int32_t i : node.samples) {
@@ -62,7 +62,7 @@ public:
         if (n_added_ > 0 && n_added_ < ssize(node.samples)) add_frequent(column, node);
     }
 
-    // Take away a child's part, which leaves that of its sibling. The codes that remain are still in order.
+    // Subtract the sums of a child, which leaves those of its sibling. The remaining codes stay sorted.
     template <class Code>
     void subtract(const GradientBins& child, const GradientColumn<Code>& column, const GradientNode& node) {
         if (child.codes().empty()) subtract_code(column.frequent_code, ssize(node.samples), node.totals);

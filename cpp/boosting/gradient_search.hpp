@@ -1,8 +1,8 @@
 // The best split of a node on one feature, for trees on gradients.
 //
-// The codes of a node go to the left one by one; missing values go either way, and a category is split from all others.
-// As many steps as the node has codes, times labels. tests/core/test_gradient_trees.py compares with a plain
-// search.
+// The codes of a node move to the left side one by one; missing values may go to either side, and a category is split
+// from all others. The cost is proportional to the number of codes in the node, times labels.
+// tests/core/test_gradient_trees.py compares with a naive search.
 
 #pragma once
 

@@ -1,11 +1,10 @@
-// Sums of gradients and Hessians of many labels, and the criterion that they make.
+// Sums of gradients and Hessians of many labels, and the split criterion.
 //
-// With G_j and H_j the sums of label j over the samples of a side, a split is good where
+// With G_j and H_j the sums of label j over the samples of a side, the best split maximizes
 //
-//     sum over sides and labels of G_j^2 / (H_j + l2)
+//     sum over sides and labels of G_j^2 / (H_j + l2).
 //
-// is large. Sums over labels are four partial sums, combined in one order, so that they are the same on every
-// processor.
+// Sums over labels are four partial sums, combined in a fixed order, so results are the same on every processor.
 
 #pragma once
 
@@ -17,12 +16,12 @@
 
 namespace fuselearn {
 
-// A split must gain this much, in units of the loss.
+// Minimum gain of a split, in units of the loss.
 constexpr double least_gain = 1e-9;
-// Added to every sum of Hessians: without any known label in a leaf, and without l2, the value is 0 and not 0 / 0.
+// Added to every sum of Hessians, so that a leaf without known labels has the value 0 even if l2 is 0.
 constexpr double least_hessian = 1e-12;
 
-// Labels come in blocks of so many, as vector instructions take them.
+// Number of labels in a block, the width of vector instructions.
 constexpr Index block = 4;
 
 // Labels of zeros fill the last block; one or two labels stay alone.
@@ -88,8 +87,8 @@ inline Fraction operator+(const Fraction& a, const Fraction& b) {
     return {a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator};
 }
 
-// The criterion of a split whose left side has given sums, and both sides together the totals. Divisions take longest,
-// so that one is made for both sides and for two labels.
+// The criterion of a split, given the sums of the left side and the totals. Divisions are slow, so a single one is used
+// for both sides of two labels.
 class SplitScore {
 public:
     SplitScore(const double* left, const double* totals, Index n_labels, double l2)

@@ -1,9 +1,9 @@
 // Trees for gradient boosting of many labels: one tree for all of them, with a vector of sums in each leaf.
 //
-// A tree grows level by level. A level's features are looked at one after the other, each in all nodes, so that its
-// sums stay in the processor's cache; threads share the features. Of two large siblings, the samples of the smaller one
-// are added up; the sums of the other are what remains of their parent's. A level takes as many steps as half of its
-// samples, or all of those in small nodes, times features, times labels.
+// A tree grows level by level. Features of a level are processed one after the other, each in all nodes, so that its
+// sums stay in the processor's cache; threads share the features. Of two large siblings, only the samples of the
+// smaller one are added; the sums of the other are its parent's minus these. The cost of a level is proportional to
+// half of its samples (all samples in small nodes), times features, times labels.
 
 #pragma once
 
@@ -90,7 +90,7 @@ public:
     }
 
 private:
-    // Threads are worth starting from this many (sample, feature, label) triples of a level on.
+    // Minimum number of (sample, feature, label) triples of a level for which threads pay off.
     static constexpr double threaded_work = 1e6;
     static constexpr Index pieces_per_thread = 4;
     // The sums of a level are kept if they are up to so many numbers.
@@ -100,7 +100,7 @@ private:
         for (const std::int32_t i : samples) add_to(sums.data(), statistics_.row(i), statistics_.width());
     }
 
-    // The best split of each node; of equally good ones that of the first feature.
+    // The best split of each node; ties go to the first feature.
     std::vector<GradientSplit> search(const GradientLevel& level, bool may_grow, Interrupt& interrupt) {
         std::vector<GradientNode> nodes;
         for (Index k = 0; k < level.size(); ++k) {

@@ -1,11 +1,12 @@
 // The best split of a table whose weights belong to (sample, label) pairs, as boosting for many labels needs it.
 //
-// A table of n samples with L labels is never written out as n times L rows: samples go to the left one by one along a
-// sorted column. In a sparse table, samples without an entry come as one, whose weights are what the entries leave of
-// all. Missing values go either way; a category is split from all others. As many steps as entries, times labels.
+// A table of n samples with L labels is not expanded to n times L rows: samples move to the left side one by one along
+// a sorted column. In a sparse table, all samples without an entry move together; their weights are the total minus
+// those of the entries. Missing values may go to either side; a category is split from all others. The cost is
+// proportional to the number of entries, times labels.
 //
-// Square roots take longest, so stretches of cuts are left out if they cannot hold the best one: the weights on the
-// left are between those at the stretch's ends. tests/core/test_pair_stumps.py tries all splits.
+// Square roots are slow, so ranges of cuts that cannot contain the best one are skipped: the weights on the left are
+// between those at the ends of the range. tests/core/test_pair_stumps.py tries all splits.
 
 #pragma once
 
@@ -59,7 +60,7 @@ public:
         n_left_ = 0;
     }
 
-    // Let the samples with the next code go left.
+    // Move the samples with the next code to the left side.
     void step() {
         const bool takes_rest = rest_waits_ && (position_ == ssize(samples_) || rest_code_ <= codes_[position_]);
         code_ = takes_rest ? rest_code_ : codes_[position_];
@@ -101,7 +102,7 @@ public:
 
     const Stump& best() const { return best_; }
 
-    // Look for a better split in a column; of equally good ones the first is kept.
+    // Search for a better split in a column; ties go to the first one.
     void look(Index f) {
         const auto samples = table_.samples(f);
         const auto codes = table_.codes(f);
@@ -220,10 +221,10 @@ struct FeatureRange {
     Index end;
 };
 
-// Find the best split; of equally good ones that of the first column, and in it the first cut.
+// Find the best split; ties go to the first column and the first cut.
 inline Stump find_stump(const PairTable& table, const PairWeights& weights, FeatureRange features, int n_threads,
                         Interrupt& interrupt) {
-    // Threads are worth starting from this many (entry, label) pairs on.
+    // Minimum number of (entry, label) pairs for which threads pay off.
     constexpr double threaded_work = 1e6;
     const double work = static_cast<double>(table.n_entries()) * static_cast<double>(weights.n_labels());
     const Index n_features = features.end - features.first;

@@ -1,12 +1,10 @@
-// The weights of (sample, label) pairs, and how good it is to divide them in two.
+// The weights of (sample, label) pairs, and the criterion of a split.
 //
-// With W+ and W- the weights of the pairs of a side and a label, in the one if the samples have the label and in the
-// other if not, a split is good where
+// With W+ and W- the total weights of the samples of a side with and without a label, the best split minimizes
 //
-//     sum over sides and labels of sqrt(W+ W-)
+//     sum over sides and labels of sqrt(W+ W-).
 //
-// is small. Sums over labels are four partial sums, combined in one order, so that they are the same on every
-// processor.
+// Sums over labels are four partial sums, combined in a fixed order, so results are the same on every processor.
 
 #pragma once
 
@@ -57,7 +55,7 @@ inline double score_label_pairs(double x, double y, double total_x, double total
     return std::sqrt(x * y) + std::sqrt(std::max(total_x - x, 0.0) * std::max(total_y - y, 0.0));
 }
 
-// How good a split with such weights on the left is.
+// The criterion of a split with these weights on the left.
 inline double score_pairs(const double* left, const double* totals, Index n_labels) {
     std::array<double, pair_block> partial{};
     for (Index first = 0; first < n_labels; first += pair_block)
@@ -69,8 +67,8 @@ inline double score_pairs(const double* left, const double* totals, Index n_labe
     return (partial[0] + partial[2]) + (partial[1] + partial[3]);
 }
 
-// The least score of all splits with weights on the left from `least` to `most`: the score of a label is a concave
-// function of its two weights, and so is least in a corner of what these may be.
+// A lower bound of the criterion over all splits with weights on the left from `least` to `most`: the score of a label
+// is a concave function of its two weights, so its minimum is at a corner.
 inline double bound_pairs(const double* least, const double* most, const double* totals, Index n_labels) {
     std::array<double, pair_block> partial{};
     for (Index first = 0; first < n_labels; first += pair_block)

@@ -1,4 +1,4 @@
-// What becomes of a stump: the samples on its left, and a tree.
+// Apply a stump to samples, and convert it to a tree.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // The search for code books: bits are flipped while that moves codewords apart.
 //
-// A sweep over all bits costs O(bits x classes^2), a flip O(bits + classes). tests/codes/test_search.py pins the books:
-// no flip makes them better.
+// A sweep over all bits costs O(bits x classes^2), a flip O(bits + classes). tests/combine/test_code_books.py checks
+// that no flip improves the result.
 
 #pragma once
 
@@ -38,7 +38,7 @@ public:
         }
     }
 
-    // Flip bits while any flip makes the book better; return the number of sweeps over all bits.
+    // Flip bits while any flip improves the book; return the number of sweeps over all bits.
     Index climb(Index most_sweeps, Interrupt& interrupt) {
         for (Index sweep = 0; sweep < most_sweeps; ++sweep) {
             bool is_changed = false;

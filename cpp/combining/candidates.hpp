@@ -1,7 +1,7 @@
-// How good the sum of the members chosen so far would be with each candidate for the next one.
+// The score of the current sum of members with each candidate added.
 //
-// `values` hold what each member says, one member per row; costs one pass over the candidates' rows.
-// tests/combine/test_candidates.py pins both against scikit-learn's metrics.
+// `values` has the output of one member per row; the cost is one pass over the rows of the candidates.
+// tests/combine/test_candidates.py compares with scikit-learn's metrics.
 
 #pragma once
 

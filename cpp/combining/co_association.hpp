@@ -1,6 +1,6 @@
-// How seldom two samples are in the same cluster, over many clusterings of the same samples.
+// The fraction of clusterings in which two samples are in different clusters, for all pairs of samples.
 //
-// O(samples^2 x clusterings), in whole numbers. tests/combine/test_clustering.py pins it against a plain loop.
+// O(samples^2 x clusterings), in integers. tests/combine/test_clustering.py compares with a naive loop.
 
 #pragma once
 

@@ -1,7 +1,8 @@
-// Rankings of classes: how many classes a member scores below each class, less how many above it, summed over members.
+// Rankings of classes: the number of classes that a member scores below each class minus the number above it, summed
+// over members.
 //
-// All pairs of classes are compared: O(members x samples x classes^2), without a branch. tests/combine/test_rules.py
-// pins it against scipy.stats.rankdata, which sorts.
+// All pairs of classes are compared: O(members x samples x classes^2), without branches. tests/combine/test_rules.py
+// compares with scipy.stats.rankdata.
 
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace fuselearn {
 
-// What members say about samples: scores of shape (n_members, n_samples, n_classes).
+// Outputs of members: scores of shape (n_members, n_samples, n_classes).
 template <class Score>
 struct MemberScores {
     const Score* data;

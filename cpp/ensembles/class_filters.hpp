@@ -1,9 +1,8 @@
-// One measurement of KFHE after the other on a coded table: draw, grow a tree, let it vote, compare, update both
-// filters.
+// The measurements of KFHE on a coded table: draw samples, grow a tree, compare its votes, update both filters.
 //
-// The same steps as those of sampling, trees and filters, one by one, without a way through the interpreter between
-// them, which on small tables takes as long as they do. The variances are the caller's: it turns errors into gains.
-// tests/core/test_class_filters.py compares with the steps one by one.
+// These are the steps of sampling, trees and filters without the interpreter in between, which on small tables takes as
+// long as the steps. The caller keeps the variances and converts errors to gains. tests/core/test_class_filters.py
+// compares with the separate steps.
 
 #pragma once
 
@@ -26,7 +25,7 @@
 
 namespace fuselearn {
 
-// What both filters estimate: scores of shape (n_samples, n_classes), and the weights of the samples.
+// The states of both filters: scores of shape (n_samples, n_classes), and the sample weights.
 struct FilterStates {
     std::vector<double> estimate;
     std::vector<double> weights;
@@ -39,7 +38,8 @@ struct MeasuredTree {
 
 class ClassFilters {
 public:
-    // All of as many samples; the table outlives this object. `fractions` is what each sample counts.
+    // All arguments have the same number of samples; the table must outlive this object. `fractions` are the initial
+    // weights.
     ClassFilters(const Table& table, ClassTarget target, const TreeSettings& settings, std::vector<double> fractions,
                  FilterStates states)
         : table_(table),
@@ -53,7 +53,7 @@ public:
           wrong_(classes_.size()),
           out_of_bag_(classes_.size()) {}
 
-    // Draw so many samples, until every class is among them or so many times; grow a tree, and compare its votes.
+    // Draw samples until every class is drawn, at most `max_tries` times; grow a tree, and compare its votes.
     MeasuredTree measure(Key seed, Index n_draws, Index max_tries, int n_threads, Interrupt& interrupt) {
         draw_covering_counts(seed, states_.weights, n_draws, Classes{classes_, n_classes_}, max_tries, counts_,
                              interrupt);
@@ -90,7 +90,7 @@ public:
     };
     std::span<Votes> out_of_bag() { return out_of_bag_; }
 
-    // Pull both states towards the last measurement.
+    // Update both states with the last measurement.
     void update(double gain, double weight_gain, Weighting weighting) {
         pull_halfway({states_.estimate.data(), ssize(classes_), n_classes_}, votes_, gain);
         update_weights<std::uint8_t>(states_.weights, fractions_, wrong_, {weighting, weight_gain, false});

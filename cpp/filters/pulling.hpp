@@ -1,6 +1,6 @@
-// The measurement update of a Kalman filter whose uncertainty is one number: x <- x + K (z - x), in place.
+// The measurement update of a Kalman filter with a scalar variance: x <- x + K (z - x), in place.
 //
-// One pass over the state x, without temporary arrays. tests/fusion/test_kalman.py pins both against NumPy.
+// One pass over the state x, without temporary arrays. tests/fusion/test_kalman.py compares with NumPy.
 
 #pragma once
 
@@ -25,7 +25,7 @@ inline void pull_halfway(Matrix<double> state, std::span<const std::int32_t> vot
     for (Index start = 0; start < state.n_rows(); start += block_size) {
         const Index n_rows = std::min(block_size, state.n_rows() - start);
         for (Index i = 0; i < n_rows; ++i) voted[i] = state(start + i, votes[start + i]);
-        // All entries as if none had a vote: a flat loop becomes vector instructions, however few columns there are.
+        // First all entries as if there were no vote: a flat loop is vectorized even with few columns.
         for (double& entry : state.flat().subspan(start * n_columns, n_rows * n_columns))
             entry += gain * (0.5 * entry - entry);
         for (Index i = 0; i < n_rows; ++i)

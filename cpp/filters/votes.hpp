@@ -1,6 +1,6 @@
-// Votes v, the estimate y and the measurement z = (y + one_hot(v)) / 2, compared with the true classes.
+// Compare votes v, the estimate y and the measurement z = (y + one_hot(v)) / 2 with the true classes.
 //
-// One pass over y. tests/core/test_filters.py pins it against argmax.
+// One pass over y. tests/core/test_filters.py compares with argmax.
 
 #pragma once
 
@@ -31,17 +31,17 @@ struct VoteErrors {
 
 struct TrueClasses {
     std::span<const std::int32_t> of_samples;
-    std::span<const double> fractions;  // what each sample counts
+    std::span<const double> fractions;  // weight of each sample, with a sum of 1
 };
 
-// Write whether the largest score of z, the first of equal ones, is of another class than the true one.
+// Write whether the class of the largest score of z (ties: the first one) differs from the true class.
 template <class Sum>
 VoteErrors<Sum> compare_votes(Matrix<const double> estimate, std::span<const std::int32_t> votes,
                               const TrueClasses& truth, std::span<bool> wrong) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     VoteErrors<Sum> errors;
     for (Index i = 0; i < estimate.n_rows(); ++i) {
-        // Nothing here is a branch, which would often be predicted wrong.
+        // Without branches, which would often be mispredicted.
         const auto scores = estimate.row(i);
         const Index vote = votes[i], true_class = truth.of_samples[i];
         double largest = -infinity;

@@ -1,6 +1,6 @@
-// The measurement of the sample weights, in which wrong samples count more.
+// The measurement of the sample weights, which increases the weights of wrong samples.
 //
-// A few passes. tests/core/test_filters.py pins it against the formulas in NumPy.
+// A few passes over the samples. tests/core/test_filters.py compares with the formulas in NumPy.
 
 #pragma once
 
@@ -100,7 +100,7 @@ void update_weights(std::span<double> weights, std::span<const double> first, st
     const auto n_samples = static_cast<double>(weights.size());
     measure_weights({weights, first, n_samples}, loss, update.weighting, std::span(measured));
     if (is_normalized(update.weighting)) normalize(measured, update.is_exact);
-    // A gain of 1 and no wrong sample would leave no weight at all; there is nothing left to learn then.
+    // With a gain of 1 and no wrong sample, all weights would be 0; they are then left unchanged.
     if (std::ranges::all_of(measured, [](double weight) { return weight == 0.0; })) return;
     pull(weights, measured, update.gain);
     normalize(weights, update.is_exact);

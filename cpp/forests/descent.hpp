@@ -1,11 +1,11 @@
-// Samples descend the trees of a forest side by side.
+// Groups of samples descend the trees of a forest together.
 //
-// Sixteen samples at a time keep the processor busy while nodes are fetched from memory: eight wait for each other,
-// thirty-two do not fit into its registers (1.1 and 1.6 times as long). Their codes lie next to each other, column by
-// column. There is no branch within a step, and a look at who has arrived after every other step only.
+// Sixteen samples at a time hide the latency of fetching nodes from memory: with eight, the processor waits for memory;
+// thirty-two do not fit into its registers (1.1 and 1.6 times as slow). The codes of a group are stored column by
+// column. A step has no branches, and whether all samples have reached a leaf is checked after every other step.
 //
-// No code leads out of a tree, so that a descent is safe whatever its buffers hold: at a leaf no code is larger than
-// the cut, a split has both children, and categories are coded so that a subset has a bit for each.
+// A descent never leaves the tree, whatever the codes are: at a leaf no code is larger than the cut, a split has both
+// children, and subsets have a bit for every category code.
 
 #pragma once
 
@@ -56,7 +56,7 @@ struct Step {
     }
 };
 
-// Let n_lanes samples of a group descend from a root, and write down the leaves that they reach.
+// Descend from a root with n_lanes samples of a group, and write their leaves.
 template <Index n_lanes, class Code, class AnyStep>
 void descend_abreast(const AnyStep& step, std::uint32_t root, const Code* codes, std::uint32_t* reached) {
     std::array<std::uint32_t, n_lanes> here;
@@ -78,7 +78,7 @@ void descend_abreast(const AnyStep& step, std::uint32_t root, const Code* codes,
 template <class Code, class AnyStep>
 void descend(const AnyStep& step, std::uint32_t root, const CodeGroups<Code>& groups, Index first, Index end,
              std::uint32_t* reached) {
-    constexpr Index few = 3;  // so many lanes alone take less time than a whole group
+    constexpr Index few = 3;  // up to this number of samples, single lanes are faster than a whole group
     for (; end - first >= few; first += n_abreast, reached += n_abreast)
         descend_abreast<n_abreast>(step, root, groups.group(first), reached);
     for (Index lane = 0; first + lane < end; ++lane)

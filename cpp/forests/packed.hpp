@@ -1,13 +1,13 @@
 // The trees of a forest, laid out for prediction.
 //
-// A packed forest answers "is the value below the threshold?" with whole numbers: all thresholds of a column, over all
-// trees, are sorted, a node keeps the rank of its own, and a sample is coded once, by how many of the thresholds each
-// of its values reaches. Codes have two bytes unless a column has more thresholds or categories than that, so that a
-// node takes eight bytes; node k of a tree is the node roots[tree] + k of the forest, and a leaf points to itself, so
-// that samples which descend side by side need not look who has arrived.
+// A packed forest compares values with thresholds as integers: the thresholds of a column over all trees are sorted, a
+// node stores the rank of its threshold, and a sample is coded once, by the number of thresholds that each of its
+// values reaches. Codes have two bytes unless a column has more thresholds or categories, so a node takes eight bytes.
+// Node k of a tree is node roots[tree] + k of the forest. A leaf points to itself, so a group of samples can descend
+// without checking which of them have reached a leaf.
 //
-// What only a few steps need is kept apart, in one number per node: whether missing values go left, where the subset of
-// a category split begins, or the number of a leaf.
+// Rarely used data are stored separately, in one number per node: whether missing values go left, where the subset of a
+// category split begins, or the index of a leaf.
 
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace fuselearn {
 
-// So many samples descend side by side, see descent.hpp.
+// Number of samples that descend together, see descent.hpp.
 inline constexpr Index n_abreast = 16;
 
 template <class Code>

@@ -1,7 +1,7 @@
 // Packing trees into a forest, see packed.hpp.
 //
-// Costs two passes over the nodes and a sort of the distinct thresholds, which are few beside the nodes in large
-// forests. Trees must be sound and fit the features, see trees/soundness.hpp.
+// The cost is two passes over the nodes and a sort of the distinct thresholds, which in large forests are few compared
+// with nodes. Trees must be valid for the features, see trees/soundness.hpp.
 
 #pragma once
 
@@ -55,7 +55,7 @@ private:
     std::vector<std::uint32_t> slots_;  // 0, or one more than an index in numbers_
 };
 
-// What the splits of a forest look at: features, and the thresholds of each.
+// The features that the splits of a forest use, and the thresholds of each.
 struct SplitValues {
     std::vector<std::int32_t> column_of;  // of each feature, -1 if nothing splits it
     std::vector<Index> features;

@@ -1,7 +1,7 @@
-// Balanced k-means over labels, given how often each two of them occur together.
+// Balanced k-means over labels, given the co-occurrences of labels.
 //
-// O(labels^2) per round, and O(labels) for each label that a full cluster passes on.
-// tests/multilabel/learning/test_label_clustering.py pins it against k-means with explicit means.
+// O(labels^2) per round, and O(labels) for each label that leaves a full cluster.
+// tests/multilabel/methods/test_hierarchy.py compares with k-means with explicit means.
 
 #pragma once
 

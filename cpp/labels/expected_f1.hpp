@@ -63,7 +63,7 @@ private:
         return largest;
     }
 
-    // chances[k, i] = P(T_k = i): of the first k labels, i are true.
+    // chances[k, i] = P(T_k = i), the probability that i of the first k labels are true.
     void count_true_labels(std::span<const double> p) {
         chances_.assign(n_sizes_ * n_sizes_, 0.0);
         const Matrix<double> chances(chances_.data(), n_sizes_, n_sizes_);
@@ -88,7 +88,7 @@ inline void find_best_sizes(Matrix<const double> ordered, double empty, std::spa
     for (Index i = 0; i < ordered.n_rows(); ++i) {
         interrupt.check();
         const auto p = ordered.row(i);
-        // Labels without a chance come last and change nothing.
+        // Labels with probability 0 are last and have no effect.
         const auto n_impossible = static_cast<std::size_t>(std::count(p.begin(), p.end(), 0.0));
         sizes[i] = best_size.find(p.first(p.size() - n_impossible));
     }

@@ -1,8 +1,7 @@
-// Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011): samples are dealt to folds, those of the rarest
+// Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011): samples are assigned to folds, those of the rarest
 // label first.
 //
-// O(stored labels + samples x folds + labels^2). tests/multilabel/data/test_assignment.py pins it against a plain
-// version.
+// O(stored labels + samples x folds + labels^2). tests/multilabel/test_stratification.py compares with a naive version.
 
 #pragma once
 
@@ -18,7 +17,7 @@
 
 namespace fuselearn {
 
-// Lists behind each other: list i is items[starts[i]] to items[starts[i + 1] - 1].
+// Concatenated lists: list i is items[starts[i]] to items[starts[i + 1] - 1].
 struct IndexLists {
     std::span<const std::int64_t> starts;
     std::span<const std::int64_t> items;
@@ -33,8 +32,8 @@ struct LabelTable {
 };
 
 struct DealingOrder {
-    std::span<const std::int64_t> labels;  // of equally rare labels the first one is dealt
-    std::span<const double> draws;         // of each sample, in [0, 1): choose between equal folds
+    std::span<const std::int64_t> labels;  // ties between equally rare labels go to the first one
+    std::span<const double> draws;         // of each sample, in [0, 1): break ties between folds
 };
 
 struct Folds {
@@ -42,7 +41,7 @@ struct Folds {
     std::span<const std::int64_t> fractions;  // of every label, in whole numbers of any sum
 };
 
-// The label with the fewest samples left, the first of equal ones; -1 if no label has any.
+// The label with the fewest remaining samples (ties: the first one); -1 if no label has any.
 inline Index find_rarest(std::span<const std::int64_t> n_left, std::span<const std::int64_t> order) {
     Index rarest = -1;
     for (const std::int64_t label : order)
@@ -50,7 +49,7 @@ inline Index find_rarest(std::span<const std::int64_t> n_left, std::span<const s
     return rarest;
 }
 
-// The fold with the largest wish, then the most room, of those that have any; `draw` chooses between equal ones.
+// The fold with the largest demand, then the most capacity left, among folds that are not full; `draw` breaks ties.
 inline Index find_neediest(std::span<const std::int64_t> wishes, std::span<const std::int64_t> room, double draw) {
     const auto need = [&](Index fold) { return std::tuple(wishes[fold], room[fold]); };
     Index best = -1, n_equal = 0;
@@ -69,12 +68,12 @@ inline Index find_neediest(std::span<const std::int64_t> wishes, std::span<const
     return best;
 }
 
-// Write the fold of each sample: the samples of the rarest label that is left, again and again, then those without
-// labels. The folds have room for all samples.
+// Write the fold of each sample: repeatedly the samples of the rarest remaining label, then samples without labels. The
+// folds have capacity for all samples.
 inline void deal_samples(const LabelTable& table, const DealingOrder& order, Folds folds,
                          std::span<std::int32_t> fold_of_samples, Interrupt& interrupt) {
     const Index n_labels = table.samples_of_labels.n_lists(), n_folds = ssize(folds.room);
-    // Wishes times the sum of the fractions are whole numbers, so that equal ones are equal.
+    // Demands are multiplied by the sum of the fractions, so that they are integers and ties are exact.
     const auto whole = std::accumulate(folds.fractions.begin(), folds.fractions.end(), std::int64_t{0});
     std::vector<std::int64_t> n_left(n_labels), all_wishes(n_labels * n_folds);
     const Matrix<std::int64_t> wishes(all_wishes.data(), n_labels, n_folds);

@@ -1,8 +1,8 @@
 // Count the samples of a node per feature, code and class, in one part of a table.
 //
-// Large nodes are counted into numbers of two bytes, which the fastest cache holds for a block of features, and these
-// are added to the sums of four bytes before they could overflow. Small nodes mark the bins that they fill. As many
-// steps as samples times features, and a few per bin. tests/core/test_levels.py compares with NumPy.
+// Large nodes are counted with two-byte numbers, which fit into the fastest cache for a block of features, and are
+// added to four-byte sums before they can overflow. Small nodes mark the bins that they fill. The cost is proportional
+// to samples times features, plus bins. tests/core/test_levels.py compares with NumPy.
 
 #pragma once
 

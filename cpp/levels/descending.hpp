@@ -1,6 +1,6 @@
-// Let the samples of a level go on to the next one, in one part of a table.
+// Move the samples of a level to the nodes of the next one, in one part of a table.
 //
-// Those in a node stay in order. As many steps as samples.
+// Samples in a node stay in order. The cost is proportional to the number of samples.
 
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace fuselearn {
 
-// What has become of the nodes of a level: their records, and the positions of their children in the next level, -1 for
-// a child that is not there. Children that are there follow each other in the order of their parents.
+// The split nodes of a level: their records, and the positions of their children in the next level, -1 for a missing
+// child. Existing children are numbered in the order of their parents.
 struct LevelSplits {
     std::vector<Node> nodes;
     std::vector<std::uint32_t> subsets;

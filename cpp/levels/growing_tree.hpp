@@ -1,8 +1,8 @@
-// A tree that grows level by level, from counts of samples that are kept elsewhere, in parts.
+// A tree that grows level by level, from counts of samples that are stored elsewhere, in parts.
 //
-// The bins that hold samples are the items for the one search for a split (trees/search.hpp), and keys of nodes are
-// derived as everywhere, so the tree is the one that grow_tree grows from the same samples. Of two siblings only the
-// one with fewer samples is counted, if the counts of their parent were kept.
+// Nonempty bins are the items of the common split search (trees/search.hpp), and keys of nodes are derived in the same
+// way, so the tree equals the one that grow_tree grows from the same samples. If the counts of the parent were kept,
+// only the sibling with fewer samples is counted.
 
 #pragma once
 
@@ -140,7 +140,7 @@ public:
             if (!keeps_) own_bins_[k] = {};
     }
 
-    // Go on to the next level; return what has become of this one, for samples that descend.
+    // Move on to the next level; return the splits of this one, for samples that descend.
     LevelSplits end_level() {
         LevelSplits ended{{}, growth_.tree().subsets, std::move(children_), ssize(next_)};
         for (const LevelNode& here : level_) ended.nodes.push_back(growth_.node(here.node));

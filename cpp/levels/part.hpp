@@ -1,4 +1,4 @@
-// One part of a table as kernels see it: its codes, some of its features, and the samples that were drawn for a tree.
+// One part of a table: its codes, some of its features, and the samples drawn for a tree.
 
 #pragma once
 

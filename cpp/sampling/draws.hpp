@@ -1,8 +1,8 @@
 // Draw samples with replacement, in proportion to their weights, as counts.
 //
-// The running sums of n + 1 exponential numbers, divided by the last of them, are n sorted uniform numbers. Scaled to
-// the sum of the weights, they are merged with the running sums of the weights. Costs O(samples + draws).
-// tests/core/test_draws.py pins the draws by a search for each number on its own.
+// The cumulative sums of n + 1 exponential numbers, divided by the last of them, are n sorted uniform numbers. Scaled
+// to the sum of the weights, they are merged with the cumulative weights. The cost is O(samples + draws).
+// tests/core/test_draws.py compares with a separate search for each number.
 
 #pragma once
 
@@ -35,9 +35,9 @@ inline void fill_spacings(Key key, std::span<double> spacings, Interrupt& interr
 
 // For each position, count it for the first sample whose running sum reaches it.
 //
-// Both arrays ascend, and end with infinity; the last position is not counted. A step goes on to the next position or
-// to the next sample, and has to wait for the step before. So several pieces of the way are gone at the same time:
-// where they begin is found by a search.
+// Both arrays are sorted and end with infinity; the last position is not counted. A step moves on to the next position
+// or to the next sample and depends on the previous step, so several ranges, whose starts are found by a search, are
+// merged at the same time.
 inline void merge(std::span<const double> positions, std::span<const double> sums, std::span<std::int32_t> counts) {
     struct Walk {
         Index position, sample, n_steps;
@@ -85,7 +85,7 @@ inline void draw_counts(Key key, std::span<const double> weights, Index n_draws,
     for (Index k = 0; k < n_draws; ++k) positions[k] = position += positions[k] * scale;
     positions[n_draws] = infinity;
 
-    // Samples without weight are not drawn, not even where rounding carries the last positions past the last sum.
+    // Samples with weight 0 are never drawn, even if the last positions exceed the last sum by rounding.
     Index first = 0;
     while (weights[first] == 0) ++first;
     Index last = ssize(weights) - 1;

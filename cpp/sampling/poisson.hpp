@@ -1,8 +1,8 @@
-// Draw how often each sample is there, independently of all others: Poisson numbers.
+// Draw independent Poisson counts of samples.
 //
-// A count is the number of arrivals within a time of `rate` if the times between arrivals are exponential with mean 1.
-// It depends on the key, the number of the sample and its rate alone, so that samples can be drawn for in parts. Costs
-// O(samples + draws). tests/core/test_draws.py pins the counts by a plain loop.
+// A count is the number of arrivals within a time of `rate`, where the times between arrivals are exponential with mean
+// 1. It only depends on the key, the index of the sample and its rate, so samples can be drawn in parts. The cost is
+// O(samples + draws). tests/core/test_draws.py compares with a naive loop.
 
 #pragma once
 

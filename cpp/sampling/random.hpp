@@ -1,8 +1,7 @@
 // A counter-based random generator: every number depends on a key alone.
 //
-// Every node of a tree derives its own key from its parent's, so the random choices in a tree depend on the seed and on
-// the position of the node alone, whatever the order, or the thread, in which nodes are grown. The keys are those of
-// SplitMix64; tests/core/test_random.py pins the numbers.
+// Every node of a tree derives its key from its parent's, so random choices only depend on the seed and on the position
+// of the node, not on the order or the thread in which nodes are grown. The keys are those of SplitMix64.
 
 #pragma once
 

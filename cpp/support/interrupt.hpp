@@ -1,7 +1,7 @@
 // Stopping long work: by Ctrl-C, or because another thread has failed.
 //
-// Kernels call `check()` once in a while, say once per node of a tree. On the thread that called the kernel it asks the
-// interpreter for signals every 50 ms; on other threads it only reads a flag.
+// Kernels call `check()` regularly, such as once per node of a tree. On the thread that called the kernel, it checks
+// the interpreter for signals every 50 ms; on other threads it only reads a flag.
 
 #pragma once
 
@@ -32,7 +32,7 @@ public:
 
     void stop() noexcept { stopped_.store(true, std::memory_order_relaxed); }
 
-    // For the owner only: ask for signals now.
+    // For the owner only: check for signals now.
     void poll() {
         last_poll_ = Clock::now();
         if (poll_ != nullptr && poll_()) {

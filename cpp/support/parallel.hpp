@@ -1,7 +1,7 @@
-// Run independent pieces of work on a few threads that live no longer than the call.
+// Run independent pieces of work on a few threads that end with the call.
 //
-// The calling thread waits and looks for Ctrl-C. Results must not depend on which thread does which piece. Nothing
-// outlives the call, so that a process may be forked before, between and after calls.
+// The calling thread waits and checks for Ctrl-C. Results must not depend on which thread does which piece. No thread
+// outlives the call, so a process may be forked between calls.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// Ask for memory that is needed a few steps later, where the compiler can; samples of a node lie scattered over a
-// table.
+// Prefetch memory that is needed a few steps later, if the compiler supports it; the samples of a node are scattered
+// over a table.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// Views of arrays that someone else owns: std::span for one dimension, Matrix for two.
+// Non-owning views of arrays: std::span for one dimension, Matrix for two.
 
 #pragma once
 

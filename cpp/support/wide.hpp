@@ -1,8 +1,8 @@
 // Loops over floats, compiled again for processors with vectors of 32 bytes, and of 64.
 //
-// The other copies have no other instructions than the first one, wider ones, and no fused multiplication and addition:
-// their results are the same to the bit. They pay for loops that hardly wait for memory: SVMs (benchmarks/svm.py) are
-// 1.6 times as fast with 32 bytes, and with 64 bytes 1.1 to 1.4 times as fast as that.
+// The other copies use wider instructions but no fused multiply-add, so their results are bitwise identical. They pay
+// off for loops that are not limited by memory: SVMs (benchmarks/svm.py) are 1.6 times as fast with 32 bytes, and with
+// 64 bytes another 1.1 to 1.4 times.
 
 #pragma once
 

@@ -1,8 +1,8 @@
 // Kernel values of samples to which labels are appended as features.
 //
-// Such features hold 0 and 1, so all that matters of two samples is how many of them differ. A linear value then grows,
-// and a radial one shrinks, by one of a few numbers, looked up by a count of bits. tests/core/test_kernels.py
-// compares with the kernel values of the wider samples.
+// These features are binary, so only the number of labels that differ between two samples matters. Linear values change
+// by a summand and radial values by a factor that depends on this number; both are looked up in a small table.
+// tests/core/test_kernels.py compares with the kernel values of samples with all features.
 
 #pragma once
 

@@ -1,13 +1,13 @@
 // Linear support vector machines by dual coordinate descent, on the features themselves, without a Gram matrix.
 //
-// The problem is that of smo.hpp for products of samples, K_ij = x_i.x_j: the hinge loss, and an intercept that is not
-// penalized. The weights w = sum_i b_i x_i are kept up to date, so that the residual r_i = y_i - w.x_i - intercept of a
-// sample takes as many products as the sample has values. Each step sets the coefficient b_i of one sample to its best
-// value. Blocks of samples, and the samples of a block, are taken in a new random order in each pass; samples that seem
-// settled on a bound are left out of the passes until the others are done.
+// The objective is that of smo.hpp for K_ij = x_i.x_j: the hinge loss, and an intercept without penalty. The weights w
+// = sum_i b_i x_i are updated in each step, so the cost of the residual r_i = y_i - w.x_i - intercept is proportional
+// to the number of values of the sample. Each step sets the coefficient b_i of one sample to its optimum. Blocks of
+// samples, and the samples of a block, are visited in a new random order in each pass; samples that seem settled on a
+// bound are skipped until the others have converged.
 //
-// Single steps cannot keep sum_i b_i = 0. The intercept is the multiplier of that condition: during a pass it follows
-// the sum, and after each pass it moves once more by as much (the method of multipliers), until the sum is zero.
+// Single steps cannot maintain the constraint sum_i b_i = 0. The intercept is its multiplier: it is updated with the
+// sum during a pass, and once more after each pass (the method of multipliers), until the sum is zero.
 //
 // C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan: A dual coordinate descent method for large-scale
 // linear SVM. International Conference on Machine Learning, 2008. tests/core/test_linear_svms.py compares with
@@ -171,7 +171,7 @@ private:
         return found;
     }
 
-    // Set one coefficient to its best value, and return whether the sample is to be visited again.
+    // Set one coefficient to its optimum, and return whether the sample must be visited again.
     bool visit(Index k, LinearSolution& solution, Residuals& found) {
         double& coefficient = solution.coefficients[k];
         const double upper = signs_[k] > 0 ? bounds_[k] : 0.0;

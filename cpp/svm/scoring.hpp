@@ -16,18 +16,19 @@
 
 namespace fuselearn::svm {
 
-// Coefficients of support vectors: those of one machine per row.
+// Coefficients of support vectors, one SVM per row.
 template <class Value>
 struct Machines {
     std::span<const std::int32_t> support;
-    Matrix<const Value> coefficients;  // (n_machines, n_support)
+    Matrix<const Value> coefficients;  // (n_svms, n_support)
 };
 
-// Of the training samples: with more support vectors, to multiply by zeros is cheaper than to pick their kernel values.
+// Fraction of training samples; with more support vectors, multiplying by zeros is cheaper than gathering kernel
+// values.
 constexpr double dense_fraction = 0.3;
 
-// Write the decision values of the asked samples, whose kernel values are rows of `values`. Sums are in double
-// precision and do not depend on what else is asked.
+// Write the decision values of the requested samples, whose kernel values are rows of `values`. Sums are in double
+// precision and do not depend on the other samples.
 inline void decide(Matrix<const float> values, std::span<const std::int64_t> asked, const Machines<float>& machines,
                    std::span<const double> intercepts, Matrix<double> decisions, Interrupt& interrupt) {
     const Index n_machines = ssize(intercepts);
@@ -53,7 +54,7 @@ inline void decide(Matrix<const float> values, std::span<const std::int64_t> ask
     }
 }
 
-// Turn coefficients of samples into weights of features, which give the same products. `weights` start at zero.
+// Convert coefficients of samples to weights of features with the same products. `weights` must be initialized to zero.
 inline void collapse(Matrix<const double> X, const Machines<double>& machines, Matrix<double> weights,
                      Interrupt& interrupt) {
     for (Index c = 0; c < weights.n_rows(); ++c) {

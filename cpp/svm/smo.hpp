@@ -118,7 +118,7 @@ inline Samples find_unsettled(const Question& question, const Solution& solution
     return unsettled;
 }
 
-// A bout of steps on some of the samples, with residuals in single or double precision.
+// A run of steps on some of the samples, with residuals in single or double precision.
 template <class Real>
 class Bout {
 public:
@@ -143,7 +143,7 @@ public:
         }
     }
 
-    // Move pairs until no pair is further from the optimum than the tolerance, or the steps are used up.
+    // Update pairs until all are within the tolerance of the optimum, or the maximum number of steps is reached.
     Index descend(const Effort& effort, Interrupt& interrupt) {
         Index i = 0;
         Index j = 0;
@@ -236,9 +236,9 @@ BoutResult run_bout(const Question& question, Solution& solution, const Samples&
 
 // Move a solution to the optimum, and return whether it is reached.
 //
-// The coefficients must sum to zero and keep to the bounds. Steps are made in bouts. In a bout, residuals are float32,
-// which is faster; after it they are brought up to date in float64. If rounding is found to matter, further bouts are
-// in float64. Once most samples seem settled, a bout is about the others only, on their part of the Gram matrix.
+// The coefficients must sum to zero and be within the bounds. Steps are made in runs. During a run, residuals are
+// float32, which is faster; afterwards they are updated in float64. If rounding errors matter, further runs use
+// float64. Once most samples seem settled, a run only uses the others, with their part of the Gram matrix.
 inline bool improve(const Question& question, Solution& solution, const Effort& effort, Interrupt& interrupt) {
     const Index n = question.size();
     // What drift is tolerated at either end must not leave the gap too wide.
@@ -262,7 +262,8 @@ inline bool improve(const Question& question, Solution& solution, const Effort& 
     return true;
 }
 
-// Return the mean residual of the samples strictly between their bounds, or the middle of what the others allow.
+// Return the mean residual of the samples strictly between their bounds, or the midpoint of the interval that the
+// others allow.
 inline double find_intercept(const Question& question, const Solution& solution) {
     double total = 0.0;
     Index n_free = 0;

@@ -1,8 +1,8 @@
-// Train the support vector machines of several label columns on the same samples.
+// Train support vector machines for several labels on the same samples.
 //
-// Each column is solved for once on all samples and, for Platt's calibration, once per fold without the copies that the
-// fold leaves out. Every fold starts from the solution on all samples, and works off the difference: on average, five
-// folds take less than twice as long as the first solution.
+// The problem of each label is solved once on all samples and, for Platt's calibration, once per fold without the
+// held-out copies. The solver of a fold starts from the solution on all samples: on average, five folds take less than
+// twice as long as the first solution.
 
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace fuselearn::svm {
 
-// A sigmoid through thousands of values does not depend on their last digit: probabilities change by less than 0.001.
+// With thousands of values, a lower precision suffices: probabilities change by less than 0.001.
 constexpr double fold_slack = 10.0;
 
 struct Training {
@@ -30,7 +30,7 @@ struct Training {
     Effort effort;
 };
 
-// Where to write what is trained for one column.
+// Where to write the results for one label.
 struct Machine {
     std::span<double> coefficients;
     std::span<double> left_out;  // decision values of samples left out, fold by fold; a sigmoid is fitted to them
@@ -40,7 +40,7 @@ struct Machine {
     bool& converged;
 };
 
-// Decision values of samples left out, fold by fold.
+// Decision values of held-out samples, ordered by fold.
 class LeftOut {
 public:
     explicit LeftOut(std::size_t n_values) {
@@ -58,7 +58,7 @@ public:
         }
     }
 
-    // Fit the sigmoid of a machine.
+    // Fit the sigmoid of an SVM.
     void calibrate(const Machine& machine) const {
         const Sigmoid sigmoid = SigmoidFit(decisions_).find();
         machine.slope = sigmoid.slope;

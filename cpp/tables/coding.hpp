@@ -1,4 +1,4 @@
-// What the codes of a table mean.
+// The meaning of the codes of a table.
 //
 // Code c of column f stands for the values from lower[offsets[f] + c] to upper[offsets[f] + c], which are equal in a
 // column that keeps its distinct values apart. The code n_codes[f] means missing. A category column holds the numbers

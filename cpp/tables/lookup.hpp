@@ -1,9 +1,8 @@
-// The places of many numbers among sorted ones.
+// The ranks of many numbers among sorted ones.
 //
-// A binary search waits for memory at each step. A list over equal stretches of the range first narrows the search to
-// the few sorted numbers that share the number's stretch, mostly one or none, so that a look-up costs a few
-// nanoseconds; where most numbers share one stretch, it is a binary search. tests/core/test_coding.py compares
-// it with numpy.searchsorted.
+// A binary search waits for memory at each step. A table over intervals of equal length first narrows the search to the
+// sorted numbers in the same interval, mostly one or none, so a lookup takes a few nanoseconds; if most numbers are in
+// one interval, it is a binary search. tests/core/test_coding.py compares with numpy.searchsorted.
 
 #pragma once
 

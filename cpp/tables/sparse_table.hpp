@@ -1,4 +1,4 @@
-// A coded table without categories of which most values are zero: only the other values are listed.
+// A coded table with mostly zeros and without categories: only the other values are stored.
 
 #pragma once
 

@@ -1,7 +1,8 @@
-// A coded table, bound once for many trees.
+// A coded table, prepared once for many trees.
 //
-// Codes lie sample by sample, in one byte where no column has more than 255 codes. What some ways of growing need
-// besides is made on first use and kept: the samples in the order of each column's codes, and the codes by column.
+// Codes are stored sample by sample, in one byte if no column has more than 255 codes. Other layouts, which some
+// storages need, are computed on first use and cached: the samples in the order of each column's codes, and the codes
+// by column.
 
 #pragma once
 

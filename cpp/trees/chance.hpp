@@ -1,25 +1,25 @@
-// What a split by categories gains beyond chance. As many steps as categories times classes.
+// The gain of a split by categories, corrected for chance. The cost is proportional to categories times classes.
 //
-// A feature with many categories always has a subset that seems to separate the classes, even if the categories were
-// dealt at random: the more categories for the same samples, the better it seems. Two steps allow for that.
+// A feature with many categories always has a subset that seems to separate the classes, even if the categories are
+// assigned at random, and more so with more categories. Two steps correct for this bias.
 //
-// Pooling. A category with a single sample says nothing about the next sample that has it, so all of a node's
-// categories with one sample each count as one category.
+// Pooling. A category with a single sample is no evidence for other samples of the category, so all categories of a
+// node with one sample each are treated as one category.
 //
 // Correction. Let the best subset differ from the others by d, the difference between the class fractions on its two
-// sides, and let B be the weighted sum of squares between the m categories along d, T that of all samples along d. Were
-// the categories dealt at random among N samples, B would be expected to be T (m - 1) / (N - 1). So that part of the
-// gain is put down to chance, and the gain counts
+// sides, and let B be the weighted sum of squares between the m categories along d, and T that of all samples along d.
+// If the categories were assigned at random to N samples, the expectation of B would be T (m - 1) / (N - 1). The
+// expected part of the gain is subtracted; the corrected gain is
 //
 //     gain * max(0, 1 - E / B),     E = T max(0, m - k) / (N - 1),
 //
-// for k classes in the node. A subset has the choice among m - 1 differences between categories; k - 1 of them remain
-// free, as a cut through a feature of numbers may also choose its direction among the k classes, and nothing is
-// subtracted for that. So gains of up to k categories stay as they are, and nearly so do those of categories with many
-// samples each. With several labels per sample, k - 1 is the number of labels that vary in the node.
+// for k classes in the node. A subset chooses among m - 1 differences between categories. Of these, k - 1 are not
+// corrected, because a split of a numeric feature also chooses its direction among the k classes, without a correction.
+// Gains of up to k categories are therefore unchanged, and those of categories with many samples nearly so. For
+// multi-label data, k - 1 is the number of labels that vary in the node.
 //
-// Copies of a sample are no further evidence. With weights w_i, w_c and q_c the sums of w_i and w_i^2 in category c,
-// and w and q those of the node, 1 / (N - 1) becomes
+// Copies of a sample are no additional evidence. With weights w_i, w_c and q_c the sums of w_i and w_i^2 in category c,
+// and w and q those of the node, 1 / (N - 1) is replaced by
 //
 //     (sum_c q_c / w_c - q / w) / ((m - 1) (w - q / w)),
 //

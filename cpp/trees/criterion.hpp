@@ -53,7 +53,7 @@ inline Parent describe(std::span<const double> totals, double weight, double n_c
     return parent;
 }
 
-// A score as a fraction: comparing fractions takes no division and, on small data, is exact.
+// A score as a fraction: fractions are compared without division and, on small data, exactly.
 struct Score {
     double numerator;
     double denominator;
@@ -67,8 +67,8 @@ inline Score score_of(double left_squares, double left_weight, double right_squa
 
 // The left side of a cut that moves through the items of a feature.
 //
-// An item that goes from the right to the left changes sum(L^2) and sum(L * (L + R)), from which sum(R^2) follows: as
-// many steps as the item has classes or labels.
+// An item that moves from the right to the left changes sum(L^2) and sum(L * (L + R)), from which sum(R^2) follows. The
+// cost is proportional to the number of classes or labels of the item.
 template <class Items>
 class MovingSide {
 public:

@@ -1,10 +1,9 @@
-// Samples of a sparse table, of which only entries are listed. The work is in proportion to the entries, however many
-// zeros and columns there are.
+// Samples of a sparse table. The cost is proportional to the number of entries, not of zeros or columns.
 //
-// The entries of a node's samples tell which features may vary in it, and features are drawn among these. A feature's
-// items are its entries and one item for all samples whose value is zero, whose label weights are what the entries
-// leave of the node's. Splits of sparse tables cut off few samples: the larger child of a split is searched next, and
-// what is known of its entries is what is known of its parent's, less those of its sibling.
+// Only features with entries in a node may vary, so features are drawn among these. The items of a feature are its
+// entries and one item for all samples with value zero, whose label weights are the node's minus those of the entries.
+// Splits of sparse tables mostly separate few samples: the larger child is processed next, and its entries are those of
+// its parent minus those of its sibling.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// Samples listed per node, whose codes are gathered for each feature that the node looks at: the way where that is few
-// of many features, or one random cut each. A feature costs about as many steps as the node has samples.
+// Samples listed per node, whose codes are gathered for each feature that is considered: used if few of many features
+// are considered, or random cuts. The cost of a feature is proportional to the number of samples in the node.
 
 #pragma once
 

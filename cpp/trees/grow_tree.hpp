@@ -1,7 +1,7 @@
-// Grow a tree from a table, a target and how often each sample was drawn, prune it and put it in order.
+// Grow a tree from a table, a target and the counts of drawn samples, prune it and sort its nodes.
 //
-// In which way the samples are stored depends on how many they are and on how many features a node looks at; the tree
-// does not. tests/core/test_growing.py compares the ways.
+// The storage of the samples depends on their number and on the number of features per node; the tree does not depend
+// on the storage. tests/core/test_growing.py compares the storages.
 
 #pragma once
 

@@ -1,12 +1,12 @@
-// The one loop that grows a tree, whatever its samples are stored in.
+// The common loop that grows a tree, for all storages of samples.
 //
-// A storage holds the samples of the nodes that wait, each a range of positions. It offers
-//   takes(waiting)                  whether the node is grown here; otherwise the storage has dealt with it
-//   find_split(search, place)       look at the features of the node
+// A storage contains the samples of the pending nodes, each a range of positions. It provides
+//   takes(waiting)                  whether the node is grown here; otherwise the storage has handled it
+//   find_split(search, place)       search the features of the node
 //   divide(split, place, sums)      mark the samples that go left, and sum their classes
 //   deal(place, half, grows)        reorder the samples so that the left ones come first, for the sides that grow
-// and says whether the larger child is grown first. The tree does not depend on the order: every node has a key of its
-// own, and the finished tree is put in order (pruning.hpp).
+// and defines whether the larger child is grown first. The tree does not depend on the order: every node has its own
+// key, and the nodes of the finished tree are sorted (pruning.hpp).
 
 #pragma once
 

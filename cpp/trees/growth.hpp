@@ -1,4 +1,4 @@
-// The nodes of a tree that grows, and what every way of growing does with them: stop or not, write a split.
+// The nodes of a growing tree, and operations common to all storages: stopping rules, writing a split.
 
 #pragma once
 

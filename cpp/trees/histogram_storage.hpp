@@ -1,9 +1,9 @@
-// Samples counted per feature, code and class: the way for nodes with more samples than codes, where all features are
-// looked at, samples have one class each and weights are counts.
+// Samples counted per feature, code and class: used for nodes with more samples than codes, if all features are
+// considered, samples have one class each and weights are counts.
 //
-// A node's histogram is filled for the smaller child of a split only; the larger child's is its parent's less its
-// sibling's, exactly, since all entries are whole numbers. A node costs as many steps as the smaller child has samples,
-// times features, and one per bin. Nodes that became too small for a histogram are grown in sorted order.
+// Only the histogram of the smaller child of a split is filled; that of the larger child is its parent's minus its
+// sibling's, exactly, since all entries are integers. The cost of a node is proportional to the samples of the smaller
+// child times features, plus bins. Nodes that are too small for a histogram are grown in sorted order.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the features of a node are made of: samples of a class or with a list of labels; bins are in bins.hpp.
+// The items of a feature in a node: samples with a class or with a list of labels; bins are in bins.hpp.
 //
 // All kinds offer the same few functions, so the search for a split (search.hpp) is written once:
 //   weight, count (samples with their copies), squared_weights (sum of squares of the samples' weights),

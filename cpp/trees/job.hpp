@@ -1,4 +1,4 @@
-// What growing a tree takes besides a table and a target, and the declaration of what other kernels call.
+// The arguments for growing a tree besides a table and a target, and the declaration for other kernels.
 
 #pragma once
 

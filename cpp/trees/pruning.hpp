@@ -1,13 +1,13 @@
-// Prune a tree the way rpart does: by misclassification risk, relative to the root's. One pass over the nodes.
+// Prune a tree as rpart does: by misclassification risk, relative to the root's. One pass over the nodes.
 //
-// A split is worth its complexity
+// The complexity of a split is
 //
 //     (risk of the node - risk of the leaves below it) / number of splits below it,
 //
-// counted without those descendants that collapse before it. Splits whose worth is at most `complexity` times the
-// root's risk are undone, from the leaves upwards. This is Breiman's cost-complexity pruning with misclassification as
-// the cost, unlike scikit-learn's ccp_alpha, which takes the impurity as the cost. Pinned by the outputs of the real
-// rpart (tests/core/test_pruning.py).
+// excluding descendants that are pruned before it. Splits whose complexity is at most `complexity` times the root's
+// risk are pruned, from the leaves upward. This is Breiman's cost-complexity pruning with misclassification as the
+// cost, unlike scikit-learn's ccp_alpha, whose cost is the impurity. tests/core/test_pruning.py compares with outputs
+// of rpart.
 
 #pragma once
 

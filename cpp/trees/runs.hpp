@@ -1,8 +1,8 @@
 // The items of a feature in the order of their codes, as words that hold a code and an item each.
 //
-// Words of 64 bits hold any item, words of 32 bits those of nodes with at most 65,536 samples: half the memory to move.
-// Nothing here waits for a branch that depends on how two codes compare: a wrong guess costs more than the work it
-// saves.
+// Words of 64 bits are used for any item, words of 32 bits for nodes with at most 65,536 samples, which halves the
+// memory traffic. There are no branches that depend on comparisons of codes, since mispredictions cost more than they
+// save.
 
 #pragma once
 

@@ -1,8 +1,9 @@
-// The search for a node's best split, whatever the samples of the node are kept in.
+// The search for the best split of a node, for all storages of samples.
 //
-// A node looks at its features one after the other and takes the items of each in the order of their codes: a sample,
-// or a bin of samples with equal codes. Missing values, categories, random cuts and features drawn at random are known
-// here alone. Of equally good splits the first is taken. As many steps as items, times labels per item.
+// The features of a node are processed one after the other, and the items of each in the order of their codes; an item
+// is a sample, or a bin of samples with equal codes. Missing values, categories, random cuts and random features are
+// only handled here. Ties go to the first split. The cost is proportional to the number of items, times labels per
+// item.
 
 #pragma once
 
@@ -48,7 +49,7 @@ public:
         }
     }
 
-    // Forget the last split, and look for one of this node. A split must gain something.
+    // Start the search for a new node. The gain of a split must be positive.
     void begin(const Parent& parent, Key key) {
         parent_ = parent;
         key_ = key;
@@ -94,7 +95,7 @@ public:
         return mix(key_, static_cast<std::uint64_t>(coding_.n_columns() + position));
     }
 
-    // Look for the best split of a feature, and keep it if it is better than the best so far.
+    // Search for the best split of a feature, and keep it if it is better than the best so far.
     template <class Items, class Word>
     void try_feature(const Items& items, const Run<Word>& run, Feature feature) {
         if (run.words.empty()) return;
@@ -142,8 +143,7 @@ public:
     }
 
 private:
-    // Let a feature's items go to the left one by one. Missing values are the last that may remain on the right; then
-    // they go left first.
+    // Move the items of a feature to the left one by one, first with missing values on the right, then on the left.
     template <class Items, class Word>
     void try_cuts(const Items& items, const Run<Word>& run, Index f) {
         typename Items::Side left(items, parent_, sums_);

@@ -22,7 +22,7 @@ struct TreeSettings {
     bool operator==(const TreeSettings&) const = default;
 };
 
-// In which way samples are stored. Trees do not depend on it, which tests check with other plans.
+// How samples are stored. Trees do not depend on it, which tests check with other plans.
 struct StoragePlan {
     std::int64_t most_presorted = 2000;  // up to so many samples of a table, a tree is grown without histograms
     std::int64_t least_histogram = 8;    // so is a node of a larger table with at most so many samples,

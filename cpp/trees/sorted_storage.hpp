@@ -1,5 +1,5 @@
-// Samples in the order of every feature, which each split keeps: the way for few samples, where a node looks at all
-// features. A node costs two passes over its samples per feature.
+// Samples sorted by every feature, an order that each split preserves: used for few samples if all features are
+// considered. The cost of a node is two passes over its samples per feature.
 
 #pragma once
 

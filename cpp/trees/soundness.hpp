@@ -1,7 +1,7 @@
-// What is wrong with nodes that are no tree, or with a tree that does not belong to a table.
+// Checks that nodes form a valid tree, and that a tree is valid for a table.
 //
-// Trees come back from files, pickles and other processes. Kernels descend without looking, so everything that they use
-// as an index is checked once, where a tree enters. Costs one pass over the nodes.
+// Trees are restored from files, pickles and other processes. Kernels do not check bounds, so everything used as an
+// index is checked once, when a tree is restored. The cost is one pass over the nodes.
 
 #pragma once
 

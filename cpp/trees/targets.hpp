@@ -1,4 +1,4 @@
-// What is asked about the samples of a table, and the samples drawn for one tree.
+// The target of the samples of a table, and the samples drawn for one tree.
 
 #pragma once
 

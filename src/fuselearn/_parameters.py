@@ -87,7 +87,7 @@ def count_features(max_features: Any, n_features: int) -> int:
     return min(check_whole_number("max_features", max_features, 1), n_features)
 
 
-def count_draws(max_samples: Any, n_samples: int, *, largest_share: float = np.inf) -> int:
+def count_draws(max_samples: Any, n_samples: int, *, largest_fraction: float = np.inf) -> int:
     """Return the number of draws for ``max_samples``: an int is the number, a float a fraction of the samples.
 
     Examples
@@ -96,8 +96,9 @@ def count_draws(max_samples: Any, n_samples: int, *, largest_share: float = np.i
     (200, 30)
     """
     if isinstance(max_samples, float | np.floating):
-        if not (0 < max_samples <= largest_share and max_samples < np.inf):
-            expected = "a finite number above 0" if largest_share == np.inf else f"above 0 and at most {largest_share}"
+        if not (0 < max_samples <= largest_fraction and max_samples < np.inf):
+            is_bounded = largest_fraction < np.inf
+            expected = f"above 0 and at most {largest_fraction}" if is_bounded else "a finite number above 0"
             raise ValueError(f"max_samples as a fraction must be {expected}, not {show(max_samples)}.")
         return max(1, round(max_samples * n_samples))
     if not isinstance(max_samples, numbers.Integral) or isinstance(max_samples, bool):
@@ -137,7 +138,7 @@ def seed_estimator(model: Model, seed: int | None, *, unset_only: bool = False, 
     unset_only : bool
         Whether to set only those that are None.
     same : bool
-        Whether all get the same seed instead of derived seeds.
+        Whether to use the same seed for all instead of derived seeds.
     """
     names = sorted(
         name

@@ -99,7 +99,7 @@ class ProgressLines:
 
 @contextmanager
 def calling(function: Callable[[], None], wait: Callable[[], float]) -> Iterator[None]:
-    """Call a function from another thread, each time after so many seconds, until the block ends."""
+    """Call a function from another thread, repeatedly after ``wait()`` seconds, until the block ends."""
     has_ended = threading.Event()
 
     def call() -> None:
@@ -136,7 +136,7 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def fitting(model: Any, text: str) -> Iterator[None]:
-    """Show how far the fit of a model is: what it prints with ``verbose``, unless the user asked for these lines."""
+    """Show the progress of a fit: the lines printed with ``verbose``, unless the user has set ``verbose``."""
     with ExitStack() as stack:
         tell = stack.enter_context(working(text))
         if model.get_params(deep=False).get("verbose") == 0:

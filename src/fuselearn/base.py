@@ -31,7 +31,7 @@ from fuselearn.learners.table import as_frame, naming_text, refuse_odd_cells
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
-# New sparse samples are predicted in batches that have so many values if they are made dense.
+# Maximum number of values of a batch of new sparse samples, when converted to dense.
 DENSE_VALUES = 2**24
 
 
@@ -47,7 +47,7 @@ def reset_on_failure(fit: Fit) -> Fit:
             _reset(self)
         try:
             fit(self, X, *args, **kwargs)
-            if "_n_rows_" not in vars(self):  # of a Dask collection, only fit knows it
+            if "_n_rows_" not in vars(self):  # set by fit for Dask collections, whose length may be unknown
                 self._n_rows_ = count_rows(X)
             return self
         except BaseException as error:
@@ -130,7 +130,7 @@ class EstimatorBase(BaseEstimator):
     random_state: Any = None
     n_jobs: int | None
     n_features_in_: int
-    _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
+    _coder_: Any  # its transform prepares samples for the models; None if no preparation is needed
     _fused_: WeightedSum
 
     @property
@@ -419,10 +419,10 @@ def number_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np
     return classes, class_numbers.astype(np.int32)
 
 
-def read_numbers(y: Any, n_rows: int, asker: str) -> npt.NDArray[np.float64]:
-    """Validate a numeric target; ``asker`` names the estimator in messages."""
+def read_numbers(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
+    """Validate a numeric target; ``name`` names the estimator in messages."""
     if y is None:
-        raise ValueError(f"{asker} requires y to be passed, but the target y is None.")
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")

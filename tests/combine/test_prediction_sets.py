@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 import fuselearn
 from fuselearn import FusedClassifier
 from fuselearn.combine import PredictionSetClassifier
-from fuselearn.combine.prediction_sets import Calibration, estimate_even_noise, find_thresholds, select_classes
+from fuselearn.combine.prediction_sets import Calibration, find_thresholds, select_classes
 from fuselearn.datasets import corrupt_labels
 
 WINE = load_wine(return_X_y=True)
@@ -107,13 +107,6 @@ def test_samples_without_weight_and_samples_never_held_out_do_not_count():
     unknown = Calibration(np.where(used[:, None], p, np.nan), y)
     for other in (unknown, Calibration(p, y, used), Calibration(p, y, used * 0.01)):
         assert find_thresholds(other, 0.8) == pytest.approx(find_thresholds(alone, 0.8))
-        assert estimate_even_noise(other) == pytest.approx(estimate_even_noise(alone))
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.1, 0.3])
-def test_the_fraction_of_wrong_labels_is_estimated(rate):
-    p, y = draw(3_000, 0)
-    assert estimate_even_noise(Calibration(p, corrupt_labels(y, rate, random_state=0))) == pytest.approx(rate, abs=0.04)
 
 
 def test_a_frozen_estimator_is_calibrated_on_the_samples_of_fit():

@@ -11,7 +11,6 @@ from sklearn.utils.fixes import parse_version
 from fuselearn.fusion.held_out import deal_folds, deal_splits
 from fuselearn.fusion.members import (
     best_exponent,
-    separate_noise,
     sharpen,
     squared_error,
     weigh_members,
@@ -83,40 +82,3 @@ def test_weights_fall_by_e_with_each_tolerance_and_small_ones_are_dropped():
     weights = weigh_members(np.array([0.3, 0.32, 0.3, 0.9]), 0.02, 0.01)
     np.testing.assert_allclose(weights, np.array([1, np.exp(-1), 1, 0]) / (2 + np.exp(-1)))
     assert weigh_members(np.array([0.5]), 0.01, 0.01).tolist() == [1.0]
-
-
-class TestNoise:
-    """Labels of four classes that follow known probabilities, and a share of them drawn at random instead."""
-
-    rng = np.random.default_rng(0)
-    correct = rng.dirichlet([0.3] * 4, 20_000)
-    labels = (rng.random((20_000, 1)) > correct.cumsum(axis=1)).sum(axis=1)
-
-    def test_samples_that_are_hard_to_classify_are_no_wrong_labels(self):
-        exponent, noise_rate = separate_noise(self.correct, self.labels, None)
-        assert exponent == pytest.approx(1.0, abs=0.11)
-        assert noise_rate < 0.01
-
-    @pytest.mark.parametrize("share", [0.1, 0.4])
-    def test_it_finds_the_share_of_wrong_labels(self, share):
-        rng = np.random.default_rng(1)
-        noisy = np.where(rng.random(20_000) < share, rng.integers(4, size=20_000), self.labels)
-        too_even = sharpen(self.correct, 0.5)
-        exponent, noise_rate = separate_noise(too_even, noisy, None)
-        assert noise_rate == pytest.approx(share * 3 / 4, abs=0.02)
-        assert exponent == pytest.approx(2.0, abs=0.2)
-
-    def test_a_weight_of_two_is_a_copy(self):
-        p, y = self.correct[:50], (self.labels[:50] + (np.arange(50) % 5 == 0)) % 4
-        counts = np.arange(50) % 3
-        copies = np.repeat(np.arange(50), counts)
-        weighted = separate_noise(p, y, counts.astype(float))
-        np.testing.assert_allclose(weighted, separate_noise(p[copies], y[copies], None))
-
-    def test_even_probabilities_tell_nothing(self):
-        assert separate_noise(np.full((6, 2), 0.5), np.array([0, 1] * 3), None) == (1.0, 0.0)
-
-    def test_few_samples_must_not_make_probabilities_sharper(self):
-        p, y = sharpen(self.correct[:40], 0.5), self.labels[:40]
-        assert separate_noise(p, y, np.full(40, 1.0))[0] > 1.5
-        assert separate_noise(p, y, np.full(40, 0.05))[0] == 1.0  # the weight of two samples

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from fuselearn.fusion.trust import bound_noise, count_confident, trust_labels, weigh_second_fit
+from fuselearn.fusion.members import sharpen
+from fuselearn.fusion.trust import (
+    EvenNoise,
+    bound_noise,
+    count_confident,
+    separate_noise,
+    trust_labels,
+    weigh_second_fit,
+)
 
 # Labels 0 have the mean probability 0.6 of class 0, labels 1 that of 0.7 of class 1. The fourth sample is confidently
 # of class 1; the last one, with 0.45 and 0.55, of none.
@@ -65,7 +73,43 @@ def test_the_second_fit_counts_as_much_as_labels_are_contradicted(contradicted, 
 
 
 def test_an_interval_of_few_samples_is_wider():
-    low, high = bound_noise(0.2, 0.3, 100)
-    assert (low, high) == pytest.approx((0.2 - 1.645 * 0.0458258, 0.3 + 1.645 * 0.0458258), abs=1e-6)
-    assert bound_noise(0.2, 0.3, 1e6) == pytest.approx((0.2, 0.3), abs=1e-3)
-    assert bound_noise(0.0, 0.0, 100) == (0.0, 0.0)
+    noise = EvenNoise(2.0, rate=0.2, least=0.1)
+    assert bound_noise(noise, 0.3, 100) == pytest.approx((0.1, 0.3 + 1.645 * 0.0458258), abs=1e-6)
+    assert bound_noise(noise, 0.3, 1e6) == pytest.approx((0.1, 0.3), abs=1e-3)
+    assert bound_noise(EvenNoise(1.0, 0.0, 0.0), 0.0, 100) == (0.0, 0.0)
+    assert bound_noise(EvenNoise(1.0, 0.3, 0.2), 0.1, 1e6) == pytest.approx((0.1, 0.3), abs=1e-3)
+
+
+class TestNoise:
+    """Labels of four classes that follow known probabilities, and a share of them drawn at random instead."""
+
+    rng = np.random.default_rng(0)
+    correct = rng.dirichlet([0.3] * 4, 20_000)
+    labels = (rng.random((20_000, 1)) > correct.cumsum(axis=1)).sum(axis=1)
+
+    def test_samples_that_are_hard_to_classify_are_no_wrong_labels(self):
+        noise = separate_noise(self.correct, self.labels)
+        assert noise.exponent == 1.0
+        assert noise.least <= noise.rate < 0.01
+
+    @pytest.mark.parametrize("share", [0.1, 0.4])
+    def test_it_finds_the_share_of_wrong_labels(self, share):
+        rng = np.random.default_rng(1)
+        noisy = np.where(rng.random(20_000) < share, rng.integers(4, size=20_000), self.labels)
+        noise = separate_noise(sharpen(self.correct, 0.5), noisy)
+        assert noise.rate == pytest.approx(share * 3 / 4, abs=0.02)
+        assert noise.exponent == pytest.approx(2.0, abs=0.1)
+        assert 0.7 * noise.rate < noise.least < noise.rate
+
+    def test_samples_without_weight_do_not_count_nor_does_the_unit_of_weights(self):
+        used = np.arange(50) % 3 > 0
+        alone = separate_noise(self.correct[:50][used], self.labels[:50][used])
+        for unit in (1.0, 0.01):
+            assert_allclose(separate_noise(self.correct[:50], self.labels[:50], used * unit), alone)
+
+    def test_an_estimate_from_few_samples_is_less_certain(self):
+        """Every fifth label is wrong."""
+        wrong = (self.labels + (np.arange(20_000) % 5 == 0)) % 4
+        few, many = (separate_noise(self.correct[:n], wrong[:n]) for n in (20, 2_000))
+        assert many.rate - many.least < 0.05
+        assert few.rate - few.least > 0.1

@@ -358,7 +358,7 @@ def run(
 
 @contextmanager
 def _workers_of(scheduler: str | None) -> Iterator[None]:
-    """Let a cluster run the tasks of a block."""
+    """Run the tasks of a block on a Dask cluster."""
     if scheduler is None:
         yield
         return

@@ -38,7 +38,7 @@ def sentences(resume: str = "", wrong_use: tuple[type[Exception], ...] = (ValueE
     resume : str, optional
         How to resume, printed after Ctrl-C.
     wrong_use : tuple of exception types
-        Errors that count as wrong usage.
+        Errors that exit with the code of wrong usage.
     """
     from fuselearn.datasets import DatasetError
     from fuselearn.lab import RunError, StoreError

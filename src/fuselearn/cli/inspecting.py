@@ -149,7 +149,7 @@ def _describe_table(file: Path, target: str | None, labels: Any, reading: tables
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    """Replace NaN, which JSON does not know, by None."""
+    """Replace NaN, which JSON does not support, by None."""
     return {name: None if value != value else value for name, value in values.items()}
 
 

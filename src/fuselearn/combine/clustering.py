@@ -191,7 +191,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         n_samples = X.shape[0]
         self._check_sizes(n_samples)
         rng = make_generator(self.random_state)
-        n_drawn = min(count_draws(self.max_samples, n_samples, largest_share=1.0), n_samples)
+        n_drawn = min(count_draws(self.max_samples, n_samples, largest_fraction=1.0), n_samples)
         turns = [clusterers[m % len(clusterers)] for m in range(self.n_estimators)]
         self.member_names_ = [clusterer.name for clusterer in turns]
         members = Parallel(n_jobs=self.n_jobs)(

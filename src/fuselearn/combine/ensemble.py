@@ -179,7 +179,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Training samples, as accepted by the members, or a list of texts.
+            Training samples, as accepted by the members, or a list of strings.
         y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
             Class labels of any type, an indicator matrix, or numbers. Optional if the members are already fitted and no
             weights are learned.

@@ -26,7 +26,7 @@ from fuselearn.combine.member_training import (
     output_of_classifier,
 )
 from fuselearn.combine.members import Member
-from fuselearn.combine.prediction_sets import Calibration, estimate_even_noise, find_thresholds, select_classes
+from fuselearn.combine.prediction_sets import Calibration, find_thresholds, select_classes
 from fuselearn.fusion.held_out import (
     Splits,
     deal_splits,
@@ -39,20 +39,26 @@ from fuselearn.fusion.members import (
     MemberReport,
     best_exponent,
     describe_members,
-    separate_noise,
     sharpen,
     squared_error,
     warn_of,
     weigh_members,
 )
-from fuselearn.fusion.trust import bound_noise, count_confident, describe_labels, trust_labels, weigh_second_fit
+from fuselearn.fusion.trust import (
+    bound_noise,
+    count_confident,
+    describe_labels,
+    separate_noise,
+    trust_labels,
+    weigh_second_fit,
+)
 from fuselearn.learners.learner import Indices, Scores, Weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_FOLDS = 4
-# Half of so many samples are enough to compare members, and a member is then trained on all of them only once more.
+# From this number of samples on, two folds suffice to compare members.
 LARGE_TABLE = 5_000
 N_FOLDS_OF_LARGE_TABLE = 2
 # A member with less than this fraction of the weight is not worth its time in every prediction.
@@ -122,10 +128,11 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         Notes on members, by name: imputation of missing values, the number of training samples used, or the error of a
         member that was excluded because it could not be fitted.
     noise_rate_ : float
-        Estimated fraction of wrong labels, assuming that they are spread evenly over samples and classes.
+        Estimated fraction of wrong labels, assuming that they are spread evenly over samples and classes. Without
+        evidence, it is a guess.
     noise_interval_ : (float, float)
         Interval for the fraction of wrong labels: for the lower bound, contradicted labels are attributed to samples
-        that are hard to predict as far as possible; for the upper bound, all of them are wrong.
+        that are hard to predict as far as is likely; for the upper bound, all of them are wrong.
     noise_matrix_ : array of shape (n_classes, n_classes)
         Estimated probability that a class (row) is labeled as each class (column), if all contradicted labels are
         wrong.
@@ -247,7 +254,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         """
         check_is_fitted(self)
         is_estimated = isinstance(noise_rate, str) and noise_rate == "auto"
-        rate: Any = self._even_noise_ if is_estimated else noise_rate
+        rate: Any = self.noise_rate_ if is_estimated else noise_rate
         thresholds = find_thresholds(
             self._calibrate_sets(), coverage, per_class=per_class, allow_empty=allow_empty, noise_rate=rate
         )
@@ -322,7 +329,6 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         data = self._read_data(X, y, sample_weight, groups, **params)
         training = self._train_members(data)
         chosen = self._measure(training)
-        self._even_noise_ = estimate_even_noise(self._calibrate_sets())
         fits = [delayed(training.fit)(one) for one in chosen]
         fits += [delayed(training.fit_again)(one, self.sample_weights_) for one in self._choose_again(chosen)]
         self._keep_members(Parallel(n_jobs=self.n_jobs, prefer="threads")(fits), data.X)
@@ -389,8 +395,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         ]
         self.members_ = sorted(reports, key=lambda report: report.error)
         self.held_out_proba_ = np.full((len(classes), len(self._classes_.values)), np.nan)
-        self.held_out_proba_[samples] = fused = np.tensordot(member_weights, scores, axes=1)
-        self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
+        self.held_out_proba_[samples] = np.tensordot(member_weights, scores, axes=1)
         self._trust(samples, truth, weights)
         self._calibration_ = Calibration(self.held_out_proba_, classes, sample_weight)
         chosen = np.flatnonzero(member_weights)
@@ -403,10 +408,12 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         counted = weights > 0.0
         probabilities, truth = self.held_out_proba_[samples[counted]], truth[counted]
         weights = weights[counted] / weights[counted].mean()
+        noise = separate_noise(probabilities, truth, weights)
+        self._sharpness_, self.noise_rate_ = noise.exponent, noise.rate
         joint = count_confident(probabilities, truth, weights)
         self._contradicted_ = joint.contradicted
         n_samples = weights.sum() ** 2 / (weights @ weights)
-        self.noise_interval_ = bound_noise(self.noise_rate_, joint.contradicted, n_samples)
+        self.noise_interval_ = bound_noise(noise, joint.contradicted, n_samples)
         self.noise_matrix_ = joint.noise_matrix
         self.sample_weights_ = np.ones(len(self.held_out_proba_))
         self.sample_weights_[samples[counted]] = trust_labels(joint, probabilities, truth)

@@ -30,21 +30,10 @@ from fuselearn.base import read_weights, reset_on_failure
 from fuselearn.combine.classes import Classes, read_classes_of, require_method
 from fuselearn.combine.members import Member, fit_member, predict_outside, read_samples, weight_argument
 from fuselearn.fusion.held_out import average_held_out, list_splits
-from fuselearn.fusion.members import best_exponent, sharpen
 from fuselearn.learners.learner import Scores, Weights
 
 ClassIndices = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
-
-# The noise estimate averages over all pairs of an exponent and a fraction of random labels. A priori, at most half of
-# the labels are wrong, and no noise is twice as probable as all other fractions together.
-EXPONENTS = np.geomspace(1.0, 20.0, 16)
-N_FRACTIONS = 25
-MOST_WRONG = 0.5
-MOST_RANDOM = 0.95
-PRIOR_OF_NO_NOISE = 2 / 3
-# With this number of samples, the estimate has an accuracy of about 0.001.
-MOST_SAMPLES = 20_000
 
 
 class Calibration(NamedTuple):
@@ -139,48 +128,6 @@ def select_classes(
     scores = probabilities if allow_empty else _admit(probabilities, predicted)
     selected: Flags = scores >= thresholds
     return selected
-
-
-def estimate_even_noise(calibration: Calibration) -> float:
-    """Estimate the fraction of wrong labels, assuming that they are spread evenly.
-
-    The model is that labels follow (1 - e) q + e / n_classes, with q proportional to p^b and p the probabilities
-    calibrated to the given labels. All pairs of b and e are weighted by their likelihood. The estimate corresponds to
-    the e for which 1 / (1 - e), the factor in `find_thresholds`, equals its mean.
-
-    If a model cannot separate the classes, such as a linear one for two concentric circles, its probabilities are not a
-    power of the correct ones, and the estimate is too large.
-
-    Parameters
-    ----------
-    calibration : Calibration
-
-    Examples
-    --------
-    Correct labels, and the same labels with every fifth one wrong:
-
-    >>> rng = np.random.default_rng(0)
-    >>> q = rng.dirichlet([0.3, 0.3], 2_000)
-    >>> classes = (rng.random(2_000) > q[:, 0]).astype(int)
-    >>> noisy = np.where(np.arange(2_000) % 5 == 0, 1 - classes, classes)
-    >>> [round(estimate_even_noise(Calibration(q, given)), 2) for given in (classes, noisy)]
-    [0.0, 0.18]
-    """
-    probabilities, given, weights = calibration.usable()
-    step = -(-len(given) // MOST_SAMPLES)
-    probabilities, given, weights = probabilities[::step], given[::step], None if weights is None else weights[::step]
-    n_classes = probabilities.shape[1]
-    calibrated = sharpen(probabilities, best_exponent(probabilities, given, weights))
-    fractions = np.linspace(0.0, min(MOST_RANDOM, MOST_WRONG * n_classes / (n_classes - 1)), N_FRACTIONS)
-    likelihoods = np.empty((len(EXPONENTS), N_FRACTIONS))
-    for row, exponent in zip(likelihoods, EXPONENTS, strict=True):
-        own = sharpen(calibrated, exponent)[np.arange(len(given)), given]
-        row[:] = np.log(np.outer(1 - fractions, own) + fractions[:, None] / n_classes) @ weights
-    prior = np.full(N_FRACTIONS, (1 - PRIOR_OF_NO_NOISE) / (N_FRACTIONS - 1))
-    prior[0] = PRIOR_OF_NO_NOISE
-    posterior = (np.exp(likelihoods - likelihoods.max()) * prior).sum(axis=0)
-    mean = float((posterior / (1 - fractions)).sum() / posterior.sum())
-    return (1 - 1 / mean) * (n_classes - 1) / n_classes
 
 
 def _count_correct(given: ClassIndices, n_classes: int, noise_rate: float) -> Scores:

@@ -65,7 +65,7 @@ _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 NESTED = "Column {} contains nested values; a feature must contain numbers or text."
 
-# The kinds of the values that pandas tells apart in a column of objects.
+# The kinds of values in object columns, by pandas' inferred types.
 _KINDS = {
     "empty": "number",
     "boolean": "boolean",
@@ -113,7 +113,7 @@ class Column:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the cells are used as they are."""
+        """Whether the cells are used unchanged."""
         return self.kind in ("number", "category") and not self.as_text
 
 

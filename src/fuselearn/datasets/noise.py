@@ -214,13 +214,13 @@ def _flip_cells(y: Any, fraction: float, rng: np.random.Generator, *, only_ones:
 def _draw_conditional(codes: Codes, count: int, matrix: Floats, rng: np.random.Generator) -> Changes:
     leaving = matrix.copy()
     np.fill_diagonal(leaving, 0.0)
-    chance = leaving.sum(axis=1)[codes]
-    n_leaving = np.count_nonzero(chance)
+    probability = leaving.sum(axis=1)[codes]
+    n_leaving = np.count_nonzero(probability)
     if n_leaving < count:
         raise ValueError(
             f"{count} samples should change, but transition allows only {n_leaving} to change their class."
         )
-    rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
+    rows = rng.choice(len(codes), count, replace=False, p=probability / probability.sum())
     return rows, _draw_classes(leaving[codes[rows]], rng)
 
 
@@ -266,8 +266,8 @@ def _draw_dependent(features: Floats, codes: Codes, count: int, rng: np.random.G
         directions = rng.standard_normal((features.shape[1], n_classes))
         scores[codes == c] = StandardScaler().fit_transform(features @ directions)[codes == c]
     scores *= STEEPNESS
-    chance = expit(np.take_along_axis(scores, codes[:, None], axis=1)[:, 0])
-    rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
+    probability = expit(np.take_along_axis(scores, codes[:, None], axis=1)[:, 0])
+    rows = rng.choice(len(codes), count, replace=False, p=probability / probability.sum())
     others = scores[rows]
     others[np.arange(count), codes[rows]] = -np.inf
     return rows, _draw_classes(softmax(others, axis=1), rng)

@@ -44,8 +44,8 @@ EXPONENTS = np.concatenate([np.geomspace(0.1, 1.0, 8), np.geomspace(1.0, 3.0, 7)
 COST_OF_SHARPNESS = 8.0
 COST_OF_NOISE = 5.0
 N_STEPS = 20
-# Weight of the models trained on given labels; models trained on corrected labels repeat the mistakes of the
-# correction.
+# Weight of models trained on corrected labels. They repeat mistakes of the correction, so the models trained on
+# given labels keep the remaining weight.
 PART_OF_CORRECTED = 0.92
 LEAST_OF_CLASS = 3
 

@@ -101,7 +101,7 @@ def plan_bags(
     """
     check_choice("sampling", sampling, SAMPLINGS)
     n_all, n_used = shape[1], n_used or shape[0]
-    n_draws = count_draws(max_samples, n_used, largest_share=1)
+    n_draws = count_draws(max_samples, n_used, largest_fraction=1)
     n_features = count_features(max_features, n_all)
     if not bootstrap and n_draws > n_used:
         raise ValueError(f"max_samples must be at most the {n_used} samples without bootstrap, not {n_draws}.")

@@ -28,7 +28,7 @@ class Step(NamedTuple):
     time: float
 
 
-def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_left: float) -> Step:
+def solve_step(ahead: Weights, signs: Weights, weights: Weights, c: float, time_left: float) -> Step:
     """Compute the coefficient of a classifier and the time it takes.
 
     With a the margins plus the remaining time, b the signs and p the normalized weights, alpha and t solve ::
@@ -44,7 +44,7 @@ def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_l
         Margin of each sample plus the remaining time.
     signs : array of shape (n_samples,)
         1 where the classifier is right, -1 where it is wrong; it is right on more than half of the weight.
-    shares : array of shape (n_samples,)
+    weights : array of shape (n_samples,)
         Weight of each sample, normalized to sum to one.
     c, time_left : float
 
@@ -56,13 +56,13 @@ def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_l
     Step(alpha=1.0, time=1.0)
     """
     root = np.sqrt(c)
-    potential = shares @ erf(ahead / root)
+    potential = weights @ erf(ahead / root)
 
     def time_of(alpha: float) -> float:
         """Return the time for which the potential is unchanged; it is between -alpha and alpha."""
 
         def rise(time: float) -> float:
-            return float(shares @ erf((ahead + alpha * signs - time) / root) - potential)
+            return float(weights @ erf((ahead + alpha * signs - time) / root) - potential)
 
         if alpha == 0.0 or rise(alpha) >= 0.0:
             return alpha
@@ -70,7 +70,7 @@ def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_l
 
     def edge(alpha: float) -> float:
         moved = ahead + alpha * signs - time_of(alpha)
-        return float(shares @ (signs * np.exp((moved**2).min() / c - moved**2 / c)))
+        return float(weights @ (signs * np.exp((moved**2).min() / c - moved**2 / c)))
 
     most = 0.125
     while edge(most) > 0.0 and time_of(most) < time_left:

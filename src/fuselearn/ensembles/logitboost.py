@@ -160,7 +160,7 @@ class LogitBoostClassifier(ClassifierBase):
         return softmax(scores, axis=1)
 
 
-def working_responses(truth: Weights, chances: Weights) -> tuple[Weights, Weights]:
+def working_responses(truth: Weights, probabilities: Weights) -> tuple[Weights, Weights]:
     """Return the working responses and their weights, given one-hot classes and the current probabilities.
 
     Examples
@@ -168,8 +168,8 @@ def working_responses(truth: Weights, chances: Weights) -> tuple[Weights, Weight
     >>> working_responses(np.array([[1.0, 0.0]]), np.array([[0.5, 0.5]]))
     (array([[ 2., -2.]]), array([[0.25, 0.25]]))
     """
-    curvatures = np.maximum(chances * (1.0 - chances), LEAST_WEIGHT)
-    return np.clip((truth - chances) / curvatures, -LARGEST_RESPONSE, LARGEST_RESPONSE), curvatures
+    curvatures = np.maximum(probabilities * (1.0 - probabilities), LEAST_WEIGHT)
+    return np.clip((truth - probabilities) / curvatures, -LARGEST_RESPONSE, LARGEST_RESPONSE), curvatures
 
 
 def spread(model: TreeModel, j: int, n_classes: int) -> TreeModel:

@@ -452,6 +452,6 @@ def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.f
     >>> closed_form_coefficients(np.array([1.0, 0.5]))
     array([0.375, 0.375, 0.25 ])
     """
-    share = np.concatenate([[1.0], gains / 2])
+    factors = np.concatenate([[1.0], gains / 2])
     kept_later = np.concatenate([np.cumprod((1.0 - gains / 2)[::-1])[::-1], [1.0]])
-    return share * kept_later
+    return factors * kept_later

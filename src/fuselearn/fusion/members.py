@@ -21,10 +21,6 @@ from fuselearn.learners.learner import Scores, Weights
 MOST_SVM_SAMPLES = 5_000
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
 LEAST_PROBABILITY = 1e-3
-# Against overfitting on few samples: exponents are bounded, and log(b) has the penalty of half the error of a sample.
-SHARPNESS = np.geomspace(1.0, 3.0, 12)
-COST_OF_SHARPNESS = 0.5
-MOST_NOISE = 0.9
 
 ClassIndices = npt.NDArray[np.integer]
 
@@ -186,57 +182,6 @@ def best_exponent(probabilities: Scores, target: ClassIndices, weights: Weights 
     """Return the exponent with the smallest squared error; ties go to the first one."""
     errors = [squared_error(sharpen(probabilities, exponent), target, weights) for exponent in EXPONENTS]
     return float(EXPONENTS[int(np.argmin(errors))])
-
-
-def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights | None) -> tuple[float, float]:
-    """Distinguish wrong labels from samples that are hard to classify.
-
-    Probabilities p that were calibrated to noisy labels are underconfident about the correct classes. If a fraction e
-    of the labels is replaced at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the
-    correct classes. This has a maximum below 1, which no power of p has. With q proportional to p^b, b and e minimize
-    the squared error plus log(b) / (2 n_samples); for each b, e is a least-squares estimate.
-
-    Parameters
-    ----------
-    probabilities : array of shape (n_samples, n_classes)
-        Held-out probabilities.
-    target : int array of shape (n_samples,)
-        Noisy classes.
-    weights : array of shape (n_samples,) or None
-
-    Returns
-    -------
-    exponent : float
-        b, from 1 to 3.
-    noise_rate : float
-        Fraction of wrong labels, e (n_classes - 1) / n_classes.
-
-    Examples
-    --------
-    Underconfident probabilities; every fifth label is wrong:
-
-    >>> rng = np.random.default_rng(0)
-    >>> correct = rng.dirichlet([0.5, 0.5], 5_000)
-    >>> classes = (rng.random(5_000) > correct[:, 0]).astype(int)
-    >>> labels = np.where(np.arange(5_000) % 5 == 0, 1 - classes, classes)
-    >>> exponent, noise_rate = separate_noise(sharpen(correct, 0.5), labels, None)
-    >>> round(exponent), round(noise_rate, 2)
-    (2, 0.2)
-    """
-    n_classes = probabilities.shape[1]
-    truth = np.eye(n_classes)[target]
-    weights = np.ones(len(target)) if weights is None else weights
-    best = (np.inf, 1.0, 0.0)
-    for exponent in SHARPNESS:
-        q = sharpen(probabilities, exponent)
-        even = 1.0 / n_classes - q
-        evenness = float(weights @ (even**2).sum(axis=1))
-        noise = float(weights @ ((truth - q) * even).sum(axis=1)) / evenness if evenness > 0 else 0.0
-        noise = min(max(noise, 0.0), MOST_NOISE)
-        error = squared_error(q + noise * even, target, weights)
-        cost = COST_OF_SHARPNESS * np.log(exponent) / weights.sum()
-        best = min(best, (error + cost, float(exponent), noise))
-    return best[1], best[2] * (n_classes - 1) / n_classes
 
 
 def weigh_members(errors: npt.NDArray[np.float64], tolerance: float, least: float) -> npt.NDArray[np.float64]:

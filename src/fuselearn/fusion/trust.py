@@ -1,4 +1,4 @@
-"""Confident learning: estimate label noise from held-out probabilities, and weights of samples for a second fit.
+"""Label noise estimated from held-out probabilities, and weights of samples for a second fit by confident learning.
 
 A class is predicted with confidence for a sample if its probability is at least the mean probability of the class over
 the samples with that label. The joint counts of labels and confident classes estimate the noise of the labels [1]_.
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn.fusion.members import sharpen
 from fuselearn.learners.learner import Scores, Weights
 
 ClassIndices = npt.NDArray[np.integer]
@@ -29,8 +30,92 @@ ROUNDING = 1e-9
 # Minimum fraction of contradicted labels for a second fit.
 LEAST_CONTRADICTED = 0.05
 MOST_WEIGHT = 0.5
-# Standard errors of a 90 % confidence interval.
-QUANTILE = 1.645
+# One side of an interval of 90 %, also as a number of standard errors.
+QUANTILE = 0.05
+N_ERRORS = 1.645
+# The noise estimate averages over all pairs of an exponent and a fraction of random labels. At most half of the labels
+# are wrong. The last number is the prior probability that all labels are correct and p is calibrated.
+SHARPNESS = np.geomspace(1.0, 5.0, 10)
+N_FRACTIONS = 25
+MOST_WRONG = 0.5
+MOST_RANDOM = 0.95
+PRIOR_OF_NO_NOISE = 0.1
+# With this number of samples, the estimate has an accuracy of about 0.001.
+MOST_SAMPLES = 20_000
+
+
+class EvenNoise(NamedTuple):
+    """Estimates about wrong labels, assuming that they are spread evenly over samples and classes.
+
+    Attributes
+    ----------
+    exponent : float
+        The probabilities of the correct classes are proportional to p^exponent.
+    rate : float
+        Fraction of wrong labels.
+    least : float
+        Lower bound of the fraction, which is larger with a probability of 95 %.
+    """
+
+    exponent: float
+    rate: float
+    least: float
+
+
+def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights | None = None) -> EvenNoise:
+    """Distinguish wrong labels from samples that are hard to classify.
+
+    Probabilities p that were calibrated to noisy labels are underconfident about the correct classes. If a fraction e
+    of the labels is replaced at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the
+    correct classes. This has a maximum below 1, which no power of p has. With q proportional to p^b, all pairs of b and
+    e are weighted by their likelihood. The exponent is the b for which q is closest to its mean over all pairs. The
+    rate corresponds to the e for which 1 / (1 - e), the factor that corrects prediction sets, equals its mean.
+
+    If a model cannot separate the classes, such as a linear one for two concentric circles, its probabilities are not a
+    power of the correct ones, and the rate is too large.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+        Held-out probabilities.
+    target : int array of shape (n_samples,)
+        Class indices of the labels.
+    weights : array of shape (n_samples,), optional
+        Sample weights; only their ratios matter.
+
+    Examples
+    --------
+    Underconfident probabilities; no label, or every fifth label, is wrong:
+
+    >>> rng = np.random.default_rng(0)
+    >>> correct = rng.dirichlet([0.5, 0.5], 5_000)
+    >>> classes = (rng.random(5_000) > correct[:, 0]).astype(int)
+    >>> labels = np.where(np.arange(5_000) % 5 == 0, 1 - classes, classes)
+    >>> [round(separate_noise(sharpen(correct, 0.5), given).rate, 2) for given in (classes, labels)]
+    [0.0, 0.2]
+    """
+    n_classes = probabilities.shape[1]
+    step = -(-len(target) // MOST_SAMPLES)
+    probabilities, target = probabilities[::step], target[::step]
+    weights = np.ones(len(target)) if weights is None else weights[::step]
+    weights = weights * (weights.sum() / (weights @ weights))  # they sum to the effective number of samples
+    fractions = np.linspace(0.0, min(MOST_RANDOM, MOST_WRONG * n_classes / (n_classes - 1)), N_FRACTIONS)
+    sharpened = np.stack([sharpen(probabilities, exponent) for exponent in SHARPNESS])
+    likelihoods = np.empty((len(SHARPNESS), N_FRACTIONS))
+    for row, own in zip(likelihoods, sharpened[:, np.arange(len(target)), target], strict=True):
+        row[:] = weights @ np.log(np.outer(own, 1.0 - fractions) + fractions / n_classes)
+    prior = np.full(likelihoods.shape, (1.0 - PRIOR_OF_NO_NOISE) / likelihoods.size)
+    prior[0, 0] += PRIOR_OF_NO_NOISE
+    posterior = np.exp(likelihoods - likelihoods.max()) * prior
+    posterior /= posterior.sum()
+    of_exponents, of_fractions = posterior.sum(axis=1), posterior.sum(axis=0)
+    distances = ((sharpened - np.tensordot(of_exponents, sharpened, axes=1)) ** 2).sum(axis=(1, 2))
+    to_wrong = (n_classes - 1) / n_classes  # of labels drawn at random
+    return EvenNoise(
+        exponent=float(SHARPNESS[distances.argmin()]),
+        rate=float(1.0 - 1.0 / (of_fractions / (1.0 - fractions)).sum()) * to_wrong,
+        least=float(np.interp(QUANTILE, of_fractions.cumsum(), fractions)) * to_wrong,
+    )
 
 
 class ConfidentJoint(NamedTuple):
@@ -152,20 +237,20 @@ def weigh_second_fit(contradicted: float) -> float:
     return 0.0 if contradicted < LEAST_CONTRADICTED else min(contradicted, MOST_WEIGHT)
 
 
-def bound_noise(noise_rate: float, contradicted: float, n_samples: float) -> tuple[float, float]:
+def bound_noise(noise: EvenNoise, contradicted: float, n_samples: float) -> tuple[float, float]:
     """Return an interval for the fraction of wrong labels.
 
-    The lower bound is the estimated noise rate, which excludes samples that are hard to predict. The upper bound is the
-    fraction of contradicted labels. Both are extended by 1.645 standard errors.
+    The lower bound excludes samples that are hard to predict. The upper bound is the fraction of contradicted labels,
+    extended by 1.645 standard errors.
 
     Examples
     --------
-    >>> low, high = bound_noise(0.12, 0.32, 250)
+    >>> low, high = bound_noise(EvenNoise(2.0, rate=0.12, least=0.07), 0.32, 250)
     >>> round(low, 3), round(high, 3)
-    (0.071, 0.369)
+    (0.07, 0.369)
     """
-    error = QUANTILE * np.sqrt(contradicted * (1.0 - contradicted) / n_samples)
-    return max(0.0, float(min(noise_rate, contradicted) - error)), min(1.0, float(contradicted + error))
+    error = N_ERRORS * np.sqrt(contradicted * (1.0 - contradicted) / n_samples)
+    return min(noise.least, contradicted), min(1.0, max(noise.rate, float(contradicted + error)))
 
 
 def describe_labels(

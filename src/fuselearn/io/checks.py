@@ -26,7 +26,7 @@ from fuselearn.io.trust import ModelFileError, walk_parts
 # save() compresses small models only: large ones load faster that way, and no file expands to much more than its size.
 DEFLATED_BYTES = 1 << 20
 UNFOLDED_BYTES = 4 << 20
-# Sparse matrices are archives of their own, which SciPy compresses.
+# Sparse matrices are separate archives, which SciPy compresses.
 SPARSE_BYTES, SPARSE_RATIO = 64 << 20, 20
 DESCRIPTION = "schema.json"
 

@@ -166,7 +166,7 @@ class _Reader:
 
     def build_array(self, number: int, kind: str, first: int, shape: list[int], order: Any) -> npt.NDArray[Any]:
         pool = self._arrays[kind]
-        if 0 in shape and max(shape) > LONGEST_EMPTY:  # it takes no memory, but time
+        if 0 in shape and max(shape) > LONGEST_EMPTY:  # needs no memory, but much time
             raise ModelFileError("It contains an empty array with a shape that is too large.")
         return pool[first : first + math.prod(shape)].reshape(shape, order=order)
 

@@ -237,11 +237,16 @@ def _(rule: rules.KnownSets, graph: Graph, estimator: MultilabelBase, scores: st
 def add_mixture(rule: SetMixture, graph: Graph, matrix: str, scores: str) -> str:
     """Add the rule that also uses forests whose classes are label sets."""
     add, q = graph.add, rule.frequencies_
-    of_label, of_forests, of_frequency = rule.coef_.tolist()
-    known = add("Div", add("Add", *(add_scores(forest, graph, matrix) for forest in rule.forests_)), 2.0)
-    mixed = add("Log", add("Add", add("Mul", known, FOREST_FRACTION), (1.0 - FOREST_FRACTION) * q))
-    odds = add("Mul", add_set_odds(rule, graph, scores), of_label)
-    total = add("Add", add("Add", odds, add("Mul", mixed, of_forests)), of_frequency * np.log(q))
+    of_label, of_forests, of_frequency, *of_score_forests = rule.coef_.tolist()
+    odds = add_log_odds(graph, scores, SET_BOUND)
+    total = add(
+        "Add", add("Mul", add("MatMul", odds, rule.sets_.T.astype(np.float64)), of_label), of_frequency * np.log(q)
+    )
+    terms = [(rule.forests_, matrix, of_forests), *((rule.score_forests_, odds, d) for d in of_score_forests)]
+    for forests, features, coefficient in terms:
+        known = add("Div", add("Add", *(add_scores(forest, graph, features) for forest in forests)), 2.0)
+        mixed = add("Log", add("Add", add("Mul", known, FOREST_FRACTION), (1.0 - FOREST_FRACTION) * q))
+        total = add("Add", total, add("Mul", mixed, coefficient))
     return add("Gather", rule.sets_, add("ArgMax", total, axis=1, keepdims=0), axis=0)
 
 

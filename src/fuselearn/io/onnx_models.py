@@ -209,9 +209,9 @@ class SumExporter:
         if id(model) not in self._chains:
             found = decided = ""
             for part in model.models:
-                chance = self.add_block([part], decided)
-                labels = self.add("Cast", self.add("Greater", chance, 0.5), to=TensorProto.DOUBLE)
-                found = self.add("Concat", found, chance, axis=1) if found else chance
+                probability = self.add_block([part], decided)
+                labels = self.add("Cast", self.add("Greater", probability, 0.5), to=TensorProto.DOUBLE)
+                found = self.add("Concat", found, probability, axis=1) if found else probability
                 decided = self.add("Concat", decided, labels, axis=1) if decided else labels
             self._chains[id(model)] = self.graph.take(found, np.argsort(model.order))
         return self._chains[id(model)]
@@ -326,7 +326,7 @@ def _is_clone(model: Any) -> bool:
 
 
 def _list_blocks(model: Any) -> Iterator[Any]:
-    """Yield the trees and SVMs of a model that can be computed side by side, which those of a chain cannot."""
+    """Yield the trees and SVMs of a model that can be computed together, which excludes those of chains."""
     if isinstance(model, LabelTrees | LabelMachines):
         yield model
     elif not isinstance(model, Chain):

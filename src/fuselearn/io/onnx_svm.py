@@ -70,16 +70,16 @@ def add_machines(graph: Graph, blocks: Sequence[LabelMachines], scaled: str, app
         scaled = add("Concat", scaled, add("Mul", table.label_width, add("Sub", appended, 0.5)), axis=1)
     is_constant = np.concatenate([block.is_constant for block in blocks])
     trained = [block for block in blocks if block.machines is not None]
-    chances = _add_chances(graph, trained, scaled) if trained else scaled
-    spread = graph.take(chances, np.maximum(np.cumsum(~is_constant) - 1, 0))  # a constant label gets any column
+    probabilities = _add_probabilities(graph, trained, scaled) if trained else scaled
+    spread = graph.take(probabilities, np.maximum(np.cumsum(~is_constant) - 1, 0))  # a constant label gets any column
     return add("Where", is_constant, np.concatenate([block.constants for block in blocks]), spread)
 
 
-def add_coupled(graph: Graph, coupling: Coupling | None, chances: str) -> str:
+def add_coupled(graph: Graph, coupling: Coupling | None, probabilities: str) -> str:
     """Add class probabilities from those of one SVM per class, or of one for two classes."""
     if coupling is not None:
-        return _add_coupling(graph, coupling, chances)
-    return graph.add("Concat", graph.add("Sub", 1.0, chances), chances, axis=1)
+        return _add_coupling(graph, coupling, probabilities)
+    return graph.add("Concat", graph.add("Sub", 1.0, probabilities), probabilities, axis=1)
 
 
 def refuse_large(model: Any, groups: Iterable[Sequence[LabelMachines]]) -> None:
@@ -106,7 +106,7 @@ def join_support(blocks: Sequence[LabelMachines]) -> npt.NDArray[np.int32] | Non
     return np.unique(np.concatenate(kept)) if kept else None
 
 
-def _add_chances(graph: Graph, blocks: Sequence[LabelMachines], inputs: str) -> str:
+def _add_probabilities(graph: Graph, blocks: Sequence[LabelMachines], inputs: str) -> str:
     """Add the probabilities of trained SVMs."""
     add, kernel = graph.add, blocks[0].kernel
     if kernel.name == "rbf":
@@ -185,11 +185,11 @@ def _add_radial_values(graph: Graph, vectors: Floats, gamma: float, scaled: str)
     return add("Exp", add("Mul", 2.0 * gamma, add("Min", halves, 0.0)))
 
 
-def _add_coupling(graph: Graph, coupling: Coupling, chances: str) -> str:
+def _add_coupling(graph: Graph, coupling: Coupling, probabilities: str) -> str:
     """Add :meth:`~fuselearn.learners.coupling.Coupling.apply`."""
     add = graph.add
-    possible = add("Greater", chances, 0.0)
-    logarithms = add("Mul", coupling.sharpness, add("Log", add("Where", possible, chances, 1.0)))
+    possible = add("Greater", probabilities, 0.0)
+    logarithms = add("Mul", coupling.sharpness, add("Log", add("Where", possible, probabilities, 1.0)))
     logarithms = add("Where", possible, add("Add", logarithms, coupling.balance * coupling.log_shares), -np.inf)
     largest = add("GatherElements", logarithms, add("ArgMax", logarithms, axis=1, keepdims=1), axis=1)
     known = add("Greater", largest, -np.inf)

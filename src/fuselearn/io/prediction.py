@@ -224,9 +224,9 @@ def _predict(
         rows = _arrange(block, getattr(model, "feature_names_in_", None))
         with parallel_config("sequential") if alone else nullcontext():
             predicted = np.asarray(model.predict(rows))
-            chances = model.predict_proba(rows) if proba else None
+            probabilities = model.predict_proba(rows) if proba else None
             sets = None if coverage is None else _predict_set(model, rows, coverage)
-        answer = _tabulate(model, predicted, chances, sets)
+        answer = _tabulate(model, predicted, probabilities, sets)
     if getattr(block, "index", None) is not None and block.index.names[0] is not None:
         for place, column in enumerate(block.index.names):
             name = renamed.get(column, column)
@@ -269,7 +269,7 @@ def _arrange(block: Any, names: Any) -> Any:
     return block if list(block.columns) == list(names) else block[list(names)]
 
 
-def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any, sets: Any = None) -> pd.DataFrame:
+def _tabulate(model: Any, predicted: npt.NDArray[Any], probabilities: Any, sets: Any = None) -> pd.DataFrame:
     import pandas as pd
 
     predictor = find_predictor(model)
@@ -284,8 +284,8 @@ def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any, sets: Any =
         patterns, numbers = np.unique(sets, axis=0, return_inverse=True)
         listed = [np.asarray(predictor.classes_)[pattern].tolist() for pattern in patterns]
         answer["set_size"], answer["set"] = sets.sum(axis=1), [listed[number] for number in numbers.ravel()]
-    if chances is not None:
-        answer = pd.concat([answer, pd.DataFrame(chances, columns=[f"p:{name}" for name in names])], axis=1)
+    if probabilities is not None:
+        answer = pd.concat([answer, pd.DataFrame(probabilities, columns=[f"p:{name}" for name in names])], axis=1)
     return answer
 
 

@@ -85,7 +85,7 @@ def refuse_untrusted(names: Iterable[str]) -> None:
         Full names, as ``skops.io.get_untrusted_types`` lists them.
     """
     untrusted = [name for name in names if not is_trusted(name)]
-    if untrusted:  # builtins are hardly what the user has put there
+    if untrusted:  # name types of packages rather than builtins, which users rarely add themselves
         named = min(untrusted, key=lambda name: name.partition(".")[0] in sys.stdlib_module_names)
         raise ModelFileError(f"It contains {named}, and {MAY_HOLD}")
 

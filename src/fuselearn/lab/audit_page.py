@@ -81,7 +81,7 @@ def render_audit(
     several = isinstance(labels, pd.DataFrame)
     suspects = rows[rows["suspect"]]
     shown = suspects.head(MOST_SUSPECTS)
-    # Of several labels, each has suspects of its own: a sample is trusted if the label in question is.
+    # In multi-label data, each label has its own suspects: a sample is trusted for a label if this label is.
     groups = suspects.groupby("label", sort=False) if several else [("", suspects)]
     near: dict[tuple[Any, int], npt.NDArray[np.intp]] = {}
     for label, group in groups:
@@ -176,16 +176,16 @@ def _matrix(noise: pd.DataFrame) -> list[tuple[str, list[tuple[str, float]]]]:
     if len(noise) > MOST_CLASSES:
         return []
     return [
-        (str(name), [(_percent(share) if share > 0 else "", 0.0 if name == given else share) for given, share in line])
+        (str(name), [(_percent(part) if part > 0 else "", 0.0 if name == given else part) for given, part in line])
         for name, line in ((name, list(row.items())) for name, row in noise.iterrows())
     ]
 
 
-def _percent(share: float) -> str:
+def _percent(fraction: float) -> str:
     """Format a probability; only exact values are printed as 0 or 100 %."""
-    if 0 < share < 0.005 or 0.995 < share < 1:
-        return f"{'<1' if share < 0.5 else '>99'}{NBSP}%"
-    return f"{100 * share:.0f}{NBSP}%"
+    if 0 < fraction < 0.005 or 0.995 < fraction < 1:
+        return f"{'<1' if fraction < 0.5 else '>99'}{NBSP}%"
+    return f"{100 * fraction:.0f}{NBSP}%"
 
 
 def _show(value: Any) -> str:

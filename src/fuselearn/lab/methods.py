@@ -128,9 +128,9 @@ def make_contenders(names: Iterable[str], own: Mapping[str, Any] | None, task: s
 def make_method(name: str, task: str = "multiclass") -> Any:
     """Return the unfitted estimator of a method, ready for tables with categories and missing values.
 
-    The library's own classifiers take them as they are, and scikit-learn's histogram gradient boosting takes categories
-    with up to 255 values. For others, categories are one-hot encoded; unless a classifier
-    handles missing values, they are replaced by the mean, and numbers are standardized.
+    The library's classifiers support both, and scikit-learn's histogram gradient boosting supports categories with up
+    to 255 values. For other classifiers, categories are one-hot encoded; unless a classifier handles missing values,
+    they are replaced by the mean, and numbers are standardized.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Target:
     """The labels of each class, of shape (n_classes, n_labels), if probabilities are calibrated for labels."""
 
     def regroup(self, groups: npt.NDArray[np.int8]) -> Target:
-        """Return the binary target that tells to which of two groups the class of a sample belongs.
+        """Return the binary target that distinguishes two groups of classes.
 
         Parameters
         ----------
@@ -127,10 +127,12 @@ class Model:
     __slots__ = ()
 
     @classmethod
-    def pack(cls, models: Sequence[Any], coefficients: Weights) -> Callable[[Any], Scores] | None:
-        """Return a function for the weighted sum of the scores of models, fast for few samples; None if there is none.
+    def pack(
+        cls, models: Sequence[Any], coefficients: Weights, output: str = "scores"
+    ) -> Callable[[Any], Scores] | None:
+        """Return a function for the weighted sum of an output of models, fast for few samples; None if there is none.
 
-        The function takes samples returned by ``Learner.prepare``.
+        The function takes samples returned by ``Learner.prepare``. The output is "scores" or "decisions".
         """
         return None
 

@@ -402,8 +402,10 @@ class ClassMachines(Model):
 
     def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
         """Return the class probabilities."""
-        chances = self.machines.scores(X, appended=appended, only=only)
-        return np.hstack([1.0 - chances, chances]) if self.coupling is None else self.coupling.apply(chances)
+        probabilities = self.machines.scores(X, appended=appended, only=only)
+        if self.coupling is None:
+            return np.hstack([1.0 - probabilities, probabilities])
+        return self.coupling.apply(probabilities)
 
     def log_scores(self, X: KernelRows | None = None) -> Scores:
         """Return finite logarithms of the probabilities of three or more classes."""

@@ -249,6 +249,19 @@ class TestMembers:
         weights[:80] = 0.0
         assert FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(X, Y, weights).notes_ == {}
 
+    def test_kernel_matrices_are_released_before_forests_are_grown(self, labelled):
+        X, Y = labelled
+        bound = []
+
+        def note(number, member):
+            table = member._coder_.table if number <= 2 else members[0]._coder_.table
+            members.append(member)
+            bound.append(table._bound is not None)
+
+        members = []
+        FusedMultilabelClassifier(n_estimators=2, callback=note, random_state=0).fit(X, Y)
+        assert bound == [True, False, False, False]
+
     def test_a_filter_that_stops_before_any_sample_was_left_out(self):
         X = np.repeat([[-3.0], [3.0]], 5, axis=0) + np.linspace(0, 0.1, 10)[:, None]
         Y = np.repeat([[1, 0], [0, 1]], 5, axis=0)

@@ -1,5 +1,7 @@
 """Label sets by fused probabilities and forests: the formula, what forests add, and when there are none."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax
@@ -32,11 +34,29 @@ def test_forests_add_what_the_probabilities_of_labels_miss():
     assert (rule.decide(scores[200:], X[200:]) == Y[200:]).all(axis=1).mean() > 0.9
 
 
+def test_forests_of_the_scores_add_what_the_sum_of_log_odds_misses():
+    """The first label is true where both probabilities are alike; the features say nothing."""
+    rng = np.random.default_rng(0)
+    scores, X = rng.choice([0.3, 0.7], (300, 2)), rng.normal(size=(300, 2))
+    first = scores[:, 0] == scores[:, 1]
+    Y = np.column_stack([first, ~first]).astype(np.int8)
+    rule = SetMixture(20, random_state=0).fit_samples(X[:200], scores[:200], Y[:200], np.ones(200))
+    assert (rule.decide(scores[200:], X[200:]) == Y[200:]).all()
+
+
+def test_rules_of_0_3_0_have_no_forests_of_the_scores(rule):
+    X, scores, _ = exclusive(50, seed=2)
+    old, other = copy.copy(rule), copy.copy(rule)
+    del old.score_forests_
+    old.coef_, other.coef_ = rule.coef_[:3], np.append(rule.coef_[:3], 0.0)
+    np.testing.assert_array_equal(old.decide(scores, X), other.decide(scores, X))
+
+
 def test_without_forests_it_decides_as_known_sets():
     rng = np.random.default_rng(0)
     X, scores, Y = rng.normal(size=(80, 2)), rng.random((80, 3)), rng.integers(0, 2, (80, 3)).astype(np.int8)
     rule, known = SetMixture(4, random_state=0).fit_samples(X, scores, Y, np.ones(80)), KnownSets().fit(scores, Y)
-    known.shift_, known.prior_, rule.coef_ = 0.0, 0.5, np.array([1.0, 0.0, 0.5])
+    known.shift_, known.prior_, rule.coef_ = 0.0, 0.5, np.array([1.0, 0.0, 0.5, 0.0])
     np.testing.assert_array_equal(rule.decide(scores, X), known(scores))
 
 
@@ -50,13 +70,13 @@ def test_large_tables_are_decided_in_parts(rule, monkeypatch):
 
 def test_the_coefficients_have_the_least_loss():
     rng = np.random.default_rng(0)
-    table, own, weights = rng.normal(size=(3, 30, 4)), rng.integers(0, 4, 30), rng.random(30)
+    table, own, weights = rng.normal(size=(4, 30, 4)), rng.integers(0, 4, 30), rng.random(30)
 
     def loss(coef):
         return 5 * ((coef - START) ** 2).sum() - weights @ log_softmax(np.tensordot(coef, table, 1), 1)[range(30), own]
 
     best = set_mixture._minimize(table, own, weights)
-    others = best + rng.normal(0, 0.01, (50, 3))
+    others = best + rng.normal(0, 0.01, (50, 4))
     assert loss(best) < min(map(loss, others))
 
 
@@ -81,6 +101,7 @@ class TestFused:
         assert [forest.splitter for forest in model.rule_.forests_] == ["best", "random"]
         assert {forest.n_estimators for forest in model.rule_.forests_} == {8}
         assert all(isinstance(forest, ForestClassifier) for forest in model.rule_.forests_)
+        assert [forest.n_features_in_ for forest in model.rule_.score_forests_] == [2, 2]
 
     @pytest.mark.parametrize("Y", [np.eye(12, dtype=int), np.tile([1, 0, 1], (12, 1))], ids=["unique", "the same"])
     def test_no_forests_without_several_sets_or_repetition(self, Y):

@@ -102,6 +102,8 @@ def train_fused(
             fitted[name], scores[part.samples] = fit_member(part.problem, member, seed)
         seconds.append(time.perf_counter() - started)
         found.append(scores)
+        if part is not None and name == SVM_MEMBERS[-1]:
+            part.problem.learner.release()  # kernel matrices, before forests are grown
         if on_member(len(fitted), fitted[name]):
             break
     held_out, constants = _fill_gaps(np.stack(found)), find_constants(Y[weights > 0])
@@ -148,9 +150,11 @@ class SamplePart(NamedTuple):
 
 
 def draw_part(problem: Problem, n_samples: int) -> SamplePart:
-    """Draw a subset of the samples, stratified by labels."""
-    seed = int(problem.rng.integers(2**31))
+    """Draw a subset of the samples, stratified by labels; all samples if there are not more."""
     everything, Y = np.flatnonzero(problem.initial_weights), problem.target.values
+    if n_samples >= len(everything):
+        return SamplePart(np.arange(len(Y)), replace(problem, learner=SharedLearners(len(Y))))
+    seed = int(problem.rng.integers(2**31))
     samples = np.sort(
         iterative_train_test_split(everything, Y[everything], train_size=n_samples, test_size=None, random_state=seed)[
             0
@@ -244,8 +248,8 @@ class FusedMultilabelClassifier(MultilabelBase):
     "example_f1"  the labels with the largest expected F1 of each sample, at least one
                   (``ExpectedF1(empty=0.0, noise_rate="auto")``)
     "hamming"     0.5, since the probabilities are calibrated
-    "subset"      the most probable label set of training, from the probabilities and from two forests whose classes are
-                  the sets; ``KnownSets`` if no set is repeated, or sets times samples exceed 16 million
+    "subset"      the most probable label set of training, from the probabilities and from forests whose classes are the
+                  sets; ``KnownSets`` if no set is repeated, or sets times samples exceed 16 million
     "ranking"     ``CardinalityThreshold``; only the ranking of the probabilities is optimized
     ============  =====================================================================================
 
@@ -383,7 +387,7 @@ class FusedMultilabelClassifier(MultilabelBase):
     def with_optimize(self, optimize: str, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return a fitted copy whose decision rule optimizes another metric; members and weights are unchanged.
 
-        "subset" trains two forests whose classes are label sets; other metrics need no training.
+        "subset" trains four forests whose classes are label sets; other metrics need no training.
 
         Parameters
         ----------
@@ -527,7 +531,7 @@ class FusedMultilabelClassifier(MultilabelBase):
             n_samples = int(np.count_nonzero(problem.initial_weights))
             note = note_preparations(has_missing(problem.X), min(n_samples, MOST_SVM_SAMPLES), n_samples)
             notes = dict.fromkeys(SVM_MEMBERS, note) if note else {}
-            part = draw_part(problem, MOST_SVM_SAMPLES) if n_samples > MOST_SVM_SAMPLES else None
+            part = draw_part(problem, min(n_samples, MOST_SVM_SAMPLES))
         else:
             members = {name: as_multilabel(member, self.n_jobs) for name, member in self.estimators}
         warn_of(notes)

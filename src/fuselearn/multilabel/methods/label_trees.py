@@ -25,7 +25,7 @@ from fuselearn.multilabel.base import Scores
 
 
 class LabelTableCoder(TableCoder):
-    """A coder that leaves sparse matrices as they are."""
+    """A coder that returns sparse matrices unchanged."""
 
     def transform(self, X: Any) -> Any:
         """Return samples as numbers, category codes and NaN."""

@@ -319,8 +319,7 @@ class _NeighborClassifier(MultilabelBase):
 class MLkNNClassifier(_NeighborClassifier):
     """Multi-label nearest neighbors with Bayes' rule for the number of neighbors that have a label (ML-kNN).
 
-    Let H1 and H0 be the events that a sample has label l or not, and E_j the event that j of its k neighbors have it.
-    ::
+    Let H1 and H0 be the events that a sample has label l or not, and E_j the event that j of its k neighbors have it::
 
         P(H1)       = (s + positives) / (2 s + n),                       P(H0) = 1 - P(H1)
         P(E_j | H1) = (s + c[j]) / (s (k + 1) + sum of c),               c[j]: positives with j positive neighbors

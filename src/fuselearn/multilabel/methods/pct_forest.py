@@ -63,11 +63,11 @@ def train_pct_forest(
     )
 
     def collect() -> Iterator[tuple[Tree, Scores]]:
-        for number, (tree, shares, left_out, scores) in enumerate(grown, start=1):
+        for number, (tree, fractions, left_out, scores) in enumerate(grown, start=1):
             if left_out is not None:
                 out_of_bag.add(left_out, scores)
-            yield tree, shares
-            if problem.on_iteration(number, (tree, shares)):
+            yield tree, fractions
+            if problem.on_iteration(number, (tree, fractions)):
                 with warnings.catch_warnings():  # joblib warns about canceled tasks
                     warnings.simplefilter("ignore", UserWarning)
                     grown.close()
@@ -84,11 +84,11 @@ def _grow(
     """Grow a tree; return it with the fraction of each label in its nodes, and its out-of-bag scores."""
     counts, weights = bag
     tree = grow_tree(learner.columns, target, counts, settings, weights=weights, seed=seed)
-    shares = tree.shares()
+    fractions = tree.shares()
     if not out_of_bag:
-        return tree, shares, None, None
+        return tree, fractions, None, None
     left_out = np.flatnonzero(counts == 0)
-    return tree, shares, left_out, shares[tree.apply(learner.columns, left_out)]
+    return tree, fractions, left_out, fractions[tree.apply(learner.columns, left_out)]
 
 
 def make_forest(trees: Any, coder: Any, n_labels: int, n_jobs: int | None) -> LabelForest:
@@ -286,8 +286,8 @@ class PCTForestClassifier(MultilabelEnsemble):
         """Decrease of the Gini impurity of each label by splits on each feature, normalized to a sum of 1."""
         check_is_fitted(self)
         total = np.zeros((self.n_labels_, self.n_features_in_))
-        for tree, shares in self._fused_.models[0].trees_with_values():
-            total += scale_rows(sum_impurity_decreases(restore_weights(tree, shares), self.n_features_in_))
+        for tree, fractions in self._fused_.models[0].trees_with_values():
+            total += scale_rows(sum_impurity_decreases(restore_weights(tree, fractions), self.n_features_in_))
         return scale_rows(total)
 
 

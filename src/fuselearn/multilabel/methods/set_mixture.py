@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from fuselearn.multilabel.decisions.sets import LEAST_PROBABILITY, N_CELLS
 
 # Maximum number of samples times label sets; the forests would need too much memory for more.
 MOST_CELLS = 2**24
-START = np.array([0.5, 0.5, 0.0])
+START = np.array([0.5, 0.5, 0.0, 0.0])
 PENALTY = 5.0
 FOREST_FRACTION = 0.9
 # Replaces the frequency of a set of a single sample.
@@ -29,17 +29,19 @@ class SetMixture(DecisionRule):
 
     With q(S) the fraction of the training samples whose label set is S, the predicted set maximizes ::
 
-        a · sum over j in S of log p_j / (1 - p_j)  +  b · log(0.9 P(S | x) + 0.1 q(S))  +  c · log q(S).
+        a · sum over j in S of z_j  +  b · log(0.9 P(S | x) + 0.1 q(S))  +  c · log q(S)
+            +  d · log(0.9 P(S | z) + 0.1 q(S)),        z_j = log p_j / (1 - p_j).
 
-    P(S | x) is the mean of two forests whose classes are the sets, one with best and one with random thresholds. a, b
-    and c minimize the out-of-bag log loss plus 5 ((a - 0.5)² + (b - 0.5)² + c²) on samples whose set is not unique.
+    P(S | x) is the mean of two forests whose classes are the sets, one with best and one with random thresholds, and
+    P(S | z) that of two forests whose features are the log-odds z. The coefficients minimize the out-of-bag log loss
+    plus 5 ((a - 0.5)² + (b - 0.5)² + c² + d²) on samples whose set is not unique.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees of each forest.
     random_state : int or None, default=None
-        Seed of both forests.
+        Seed of the forests.
     n_jobs : int or None, default=None
         Threads.
 
@@ -49,15 +51,19 @@ class SetMixture(DecisionRule):
         The label sets of training, zeros and ones.
     frequencies_ : array of shape (n_sets,)
         q(S).
-    coef_ : array of shape (3,)
-        a, b and c.
+    coef_ : array of shape (4,)
+        a, b, c and d.
     forests_ : list of ForestClassifier
+        Those of P(S | x).
+    score_forests_ : list of ForestClassifier
+        Those of P(S | z).
     """
 
     sets_: Decisions
     frequencies_: Scores
     coef_: Scores
     forests_: list[ForestClassifier]
+    score_forests_: Sequence[ForestClassifier] = ()  # of models of 0.3.0, whose coef_ lacks d
     _learns = True
 
     def __init__(self, n_estimators: int = 100, *, random_state: int | None = None, n_jobs: int | None = None) -> None:
@@ -87,22 +93,20 @@ class SetMixture(DecisionRule):
         self.sets_, own = sets.astype(np.int64), own.reshape(-1)
         totals = np.bincount(own, weights)
         self.frequencies_ = totals / totals.sum()
-        self.forests_ = [
-            ForestClassifier(
-                self.n_estimators, splitter=splitter, bootstrap=True, oob_score=True, random_state=self.random_state,
-                n_jobs=self.n_jobs,
-            ).fit(X, own, weights)
-            for splitter in ("best", "random")
-        ]  # fmt: skip
+        self.forests_ = self._train(X, own, weights)
+        self.score_forests_ = self._train(_log_odds(np.where(np.isnan(scores), 0.5, scores)), own, weights)
         used = np.flatnonzero(~np.isnan(scores).any(axis=1) & (n_samples[own] > 1))
         used = used[:: 1 + len(used) * len(sets) // N_CELLS]
         self.coef_ = START
         if len(used):
-            known = np.mean([np.nan_to_num(forest.oob_decision_function_[used]) for forest in self.forests_], axis=0)
+            found = [
+                np.mean([np.nan_to_num(forest.oob_decision_function_[used]) for forest in forests], axis=0)
+                for forests in (self.forests_, self.score_forests_)
+            ]
             others = np.tile(totals, (len(used), 1))
             np.subtract.at(others, (np.arange(len(used)), own[used]), weights[used])
             q = np.maximum(others, TINY) / others.sum(axis=1, keepdims=True)
-            table = self._features(scores[used], known, q)
+            table = self._features(_log_odds(scores[used]), found, q)
             self.coef_ = _minimize(table, own[used], weights[used])
         return self
 
@@ -110,20 +114,36 @@ class SetMixture(DecisionRule):
         """Predict the labels of samples from their probabilities and features."""
         chosen = [np.empty(0, dtype=np.intp)]
         for part in _parts(len(scores), len(self.sets_)):
-            known = np.mean([forest.predict_proba(take_rows(X, part)) for forest in self.forests_], axis=0)
-            chosen.append(
-                np.tensordot(self.coef_, self._features(scores[part], known, self.frequencies_), 1).argmax(axis=1)
-            )
+            odds = _log_odds(scores[part])
+            found = [
+                np.mean([forest.predict_proba(table) for forest in forests], axis=0)
+                for forests, table in ((self.forests_, take_rows(X, part)), (self.score_forests_, odds))
+                if forests
+            ]
+            chosen.append(np.tensordot(self.coef_, self._features(odds, found, self.frequencies_), 1).argmax(axis=1))
         return self.sets_[np.concatenate(chosen)]
 
-    def _features(self, scores: Scores, known: Scores, q: Scores) -> Scores:
-        """Return the three terms for each sample and set, given the frequencies ``q`` of the sets."""
-        odds = logit(scores.clip(LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)) @ self.sets_.T
-        mixed = np.log(FOREST_FRACTION * known + (1 - FOREST_FRACTION) * q)
-        return np.stack(np.broadcast_arrays(odds, mixed, np.log(q)))
+    def _train(self, X: Any, own: npt.NDArray[Any], weights: Scores) -> list[ForestClassifier]:
+        return [
+            ForestClassifier(
+                self.n_estimators, splitter=splitter, bootstrap=True, oob_score=True, random_state=self.random_state,
+                n_jobs=self.n_jobs,
+            ).fit(X, own, weights)
+            for splitter in ("best", "random")
+        ]  # fmt: skip
+
+    def _features(self, odds: Scores, found: list[Scores], q: Scores) -> Scores:
+        """Return the terms for each sample and set, given P(S | x), P(S | z) and the frequencies ``q`` of the sets."""
+        mixed, *others = (np.log(FOREST_FRACTION * known + (1 - FOREST_FRACTION) * q) for known in found)
+        return np.stack(np.broadcast_arrays(odds @ self.sets_.T, mixed, np.log(q), *others))
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         raise ValueError("This rule also needs the features of the samples; call predict of the classifier.")
+
+
+def _log_odds(scores: Scores) -> Scores:
+    found: Scores = logit(scores.clip(LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
+    return found
 
 
 def _parts(n_samples: int, n_sets: int) -> Iterator[npt.NDArray[np.intp]]:
