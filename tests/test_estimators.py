@@ -241,7 +241,7 @@ def bad_targets(entry):
         (np.repeat("a", 20), "one class|1 class"),
         (np.linspace(0, 1, 20), "continuous"),
         (np.array(["a", 1] * 10, dtype=object), "y"),
-        (np.eye(3, dtype=int)[np.arange(20) % 3], "1d|labels"),
+        (np.eye(3, dtype=int)[np.arange(20) % 3], "1d|label"),
         (halves[:19], "inconsistent numbers of samples|has 20 samples"),
     )
 

@@ -284,8 +284,9 @@ def test_categories_missing_values_and_text_labels_need_no_preparation():
     frame = frame.assign(kind=pd.Categorical(np.array(["a", "b", "c"])[(y + 1) % 3]))
     frame.iloc[::10, 0] = np.nan
     labels = np.array(["s", "ve", "vi"], dtype=object)[y]
-    with pytest.warns(UserWarning, match="Members 'svm', 'svm_linear': missing values imputed"):
+    with pytest.warns(UserWarning, match="Members 'svm', 'svm_linear': missing values imputed") as warned:
         fused = FusedClassifier(n_estimators=5, random_state=0).fit(frame, labels)
+    assert warned[0].filename == __file__, "the warning is about the call of fit"
     assert "svm" in fused.named_estimators_
     assert fused.score(frame, labels) > 0.95
 

@@ -379,7 +379,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             raise next(one for one in measured if isinstance(one, Exception))
         notes = {member.name: note_of(one) for member, one in zip(members, measured, strict=True)}
         self.notes_ = {name: note for name, note in notes.items() if note}
-        warn_of(self.notes_)
+        warn_of(self.notes_, stacklevel=5)
         samples, _ = held_out_samples(splits, len(classes))
         truth, weights = classes[samples], None if sample_weight is None else sample_weight[samples]
         exponents = [best_exponent(one.scores[samples], truth, weights) for one in working]

@@ -108,11 +108,11 @@ def note_preparations(imputed: bool, n_used: int = 0, n_samples: int = 0) -> str
     return ", ".join(notes)
 
 
-def warn_of(notes: Mapping[str, str]) -> None:
+def warn_of(notes: Mapping[str, str], stacklevel: int) -> None:
     """Warn about the preprocessing for members, once for members with the same note."""
     for note in dict.fromkeys(notes.values()):
         names = ", ".join(repr(name) for name, own in notes.items() if own == note)
-        warnings.warn(f"Members {names}: {note}.", UserWarning, stacklevel=5)
+        warnings.warn(f"Members {names}: {note}.", UserWarning, stacklevel=stacklevel)
 
 
 def describe_members(

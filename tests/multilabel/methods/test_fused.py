@@ -222,8 +222,9 @@ class TestMembers:
         svms = complete.named_estimators_["e-homer"]
         np.testing.assert_allclose(svms.predict_proba(new), svms.predict_proba(at_the_median))
         frame.loc[::7, "b"] = np.nan
-        with pytest.warns(UserWarning, match="Members 'e-homer', 'kfhe-homer': missing values imputed"):
+        with pytest.warns(UserWarning, match="Members 'e-homer', 'kfhe-homer': missing values imputed") as warned:
             model = FusedMultilabelClassifier(n_estimators=5, random_state=0).fit(frame, Y)
+        assert warned[0].filename == __file__, "the warning is about the call of fit"
         assert list(model.named_estimators_) == DEFAULT
         assert list(model.notes_) == ["e-homer", "kfhe-homer"]
         assert [line.endswith("  missing values imputed") for line in model.describe().splitlines()[1:5]] == [

@@ -534,7 +534,7 @@ class FusedMultilabelClassifier(MultilabelBase):
             part = draw_part(problem, min(n_samples, MOST_SVM_SAMPLES))
         else:
             members = {name: as_multilabel(member, self.n_jobs) for name, member in self.estimators}
-        warn_of(notes)
+        warn_of(notes, stacklevel=6)
         on_member = make_reporter(self, len(members), lambda member: member)
         trained = train_fused(problem, members, on_member, part)
         trained.trace["notes_"] = notes
