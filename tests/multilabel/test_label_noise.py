@@ -67,7 +67,8 @@ def test_the_fraction_of_given_labels_is_found_if_one_label_is_easy(frequency, s
     scores = np.c_[0.9 * Y[:, 0] + 0.1 * rng.random(20_000), 0.4 + 0.2 * rng.random(20_000)]
     given_labels = corrupt_labels(Y, 1 - frequency, "forgotten", random_state=seed)
     found = estimate_label_frequency(scores, given_labels)
-    assert found == pytest.approx(max(0.4, 0.9 * frequency + 0.1 * frequency / 2), abs=0.1)
+    # The larger one of two estimates, one of them from 250 samples with a standard error of 0.03.
+    assert found == pytest.approx(max(0.4, 0.9 * frequency + 0.1 * frequency / 2), abs=0.15)
     alone = estimate_label_frequency(scores[:, :1], given_labels[:, :1])
     assert frequency - 0.03 < alone < frequency + 0.15  # the larger one of two estimates
 

@@ -179,6 +179,7 @@ class WeightedSum:
         self.outputs = [outputs] * len(models) if isinstance(outputs, str) else list(outputs)
         self.divisor = divisor
         self.packed: Any = None  # set by the first prediction
+        self.decided: WeightedSum | None = None
 
     def with_output(self, output: Output) -> WeightedSum:
         """Return the sum of the same models with another output."""
@@ -186,7 +187,11 @@ class WeightedSum:
 
     def deciding(self) -> WeightedSum:
         """Return the sum of the labels predicted by the models themselves."""
-        return self.with_output("decisions") if self.outputs[0] == "scores" else self
+        if self.outputs[0] != "scores":
+            return self
+        if self.decided is None:
+            self.decided = self.with_output("decisions")
+        return self.decided
 
     def scores(self, X: Any, n_threads: int | None = 1, *, only: Indices | None = None) -> Scores:
         """Return the sums for all or some samples, which were returned by ``Learner.prepare``."""
@@ -214,8 +219,10 @@ class WeightedSum:
 
     def _pack_models(self) -> Callable[[Any], Scores] | None:
         """Return a function for the sum of all models' scores that is fast for few samples; None if there is none."""
-        if self.packed is None and set(self.outputs) == {"scores"}:
-            self.packed = self.models[0].pack(self.models, self.coefficients) or NOT_PACKED
+        if self.packed is None:
+            output, alike = self.outputs[0], len(set(self.outputs)) == 1 and self.outputs[0] != "votes"
+            pack = self.models[0].pack
+            self.packed = (pack(self.models, self.coefficients, output) if alike else None) or NOT_PACKED
         return None if self.packed is NOT_PACKED else self.packed
 
     def _are_trees(self) -> bool:
@@ -229,14 +236,14 @@ class WeightedSum:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for a copy or a file: trees in compact form, without the packed forest."""
-        state = {name: value for name, value in vars(self).items() if name != "packed"}
+        state = {name: value for name, value in vars(self).items() if name not in ("packed", "decided")}
         if self._are_trees():
             state["models"] = store_trees(self.models)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the sum from the state of a copy or a file."""
-        vars(self).update(state, packed=None)
+        vars(self).update(state, packed=None, decided=None)
         if isinstance(state["models"], dict):
             self.models = restore_trees(state["models"])
 

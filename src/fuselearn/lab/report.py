@@ -176,7 +176,7 @@ def render(material: Material) -> str:
                 (_name_level(level), _score_table(summary[summary["noise"] == level], comparison, suite), comparison)
                 for level, comparison in levels.items()
             ],
-            measures=_measure_tables(summary, suite) if suite.task == "multilabel" else {},
+            metrics=_metric_tables(summary, suite) if suite.task == "multilabel" else {},
             labels=_label_tables(material.label_scores, suite.methods),
             tests=[
                 (name, found, material.reference(found), _p_rows(found, material.reference(found)))
@@ -261,8 +261,8 @@ def _score_table(summary: pd.DataFrame, comparison: Comparison | None, suite: Su
     return table
 
 
-def _measure_tables(summary: pd.DataFrame, suite: Suite) -> dict[str, dict[str, Any]]:
-    """Return for each level of noise the means of all measures, with the average ranks in small print."""
+def _metric_tables(summary: pd.DataFrame, suite: Suite) -> dict[str, dict[str, Any]]:
+    """Return for each level of noise the means of all metrics, with the average ranks in small print."""
     tables = {}
     for noise, rows in summary.groupby("noise"):
         means, ranks = {}, {}

@@ -127,10 +127,12 @@ class Model:
     __slots__ = ()
 
     @classmethod
-    def pack(cls, models: Sequence[Any], coefficients: Weights) -> Callable[[Any], Scores] | None:
-        """Return a function for the weighted sum of the scores of models, fast for few samples; None if there is none.
+    def pack(
+        cls, models: Sequence[Any], coefficients: Weights, output: str = "scores"
+    ) -> Callable[[Any], Scores] | None:
+        """Return a function for the weighted sum of an output of models, fast for few samples; None if there is none.
 
-        The function takes samples returned by ``Learner.prepare``.
+        The function takes samples returned by ``Learner.prepare``. The output is "scores" or "decisions".
         """
         return None
 

@@ -90,12 +90,12 @@ def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
 
 
 def _count_lowest(given: PartialTable) -> int:
-    """Return how many of the lowest scores are those of labels that are hardly ever true."""
+    """Return the number of lowest scores whose labels are rarely true."""
     return int(max(LOWEST_FRACTION, SAFE_FRACTION - np.count_nonzero(given) / max(len(given), 1)) * len(given))
 
 
 def _exceeds_mistakes(low: float, n_lowest: int) -> bool:
-    """Whether the fraction of positives among the lowest scores is more than mistakes of the scores explain."""
+    """Return whether mistakes of the model cannot explain the fraction of positives among the lowest scores."""
     return bool(low - MIN_RATE > ABOVE_RATE * np.sqrt(MIN_RATE * (1.0 - MIN_RATE) / n_lowest))
 
 

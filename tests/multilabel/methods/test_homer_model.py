@@ -63,7 +63,7 @@ def test_an_unbound_model_answers_for_new_rows_only():
 
 @pytest.mark.parametrize("svm", [SVMClassifier(), SVMClassifier(probability="logistic", scaling="minmax")])
 @pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
-def test_few_samples_get_the_probabilities_that_many_get(svm, as_table):
+def test_few_samples_get_the_scores_that_many_get(svm, as_table):
     X, Y = make_multilabel_classification(120, 12, n_classes=7, random_state=0)
     Y = np.column_stack([Y, np.zeros(120), np.arange(120) == 3]).astype(int)
     X = as_table(X)
@@ -71,3 +71,7 @@ def test_few_samples_get_the_probabilities_that_many_get(svm, as_table):
     model = EnsembleHOMERClassifier(svm, 6, varied=varied, random_state=0).fit(X, Y)
     one_by_one = np.vstack([model.predict_proba(X[[sample]]) for sample in range(120)])
     np.testing.assert_allclose(one_by_one, model.predict_proba(X), rtol=0, atol=1e-12)
+    scores, decided = model._sum(model._fused_.deciding(), X), model._fused_.deciding()
+    few = np.vstack([model._sum(decided, X[[sample]]) for sample in range(120)])
+    assert decided.packed is not None
+    np.testing.assert_allclose(few, scores, rtol=0, atol=1e-12)

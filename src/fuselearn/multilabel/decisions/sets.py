@@ -119,7 +119,7 @@ class ExpectedF1(DecisionRule):
     empty : float, default=1.0
         F1 of an empty set if no label is true. With 0, at least one label is predicted for every sample.
     noise_rate : float or "auto", default=0.0
-        Fraction of the training labels that were flipped by chance; the probabilities are then corrected for it. With a
+        Fraction of the training labels that were flipped at random; the probabilities are then corrected for it. With a
         value other than 0, the rule must be fitted. "auto" estimates it, see
         :func:`~fuselearn.multilabel.label_noise.estimate_noise_rate`.
 

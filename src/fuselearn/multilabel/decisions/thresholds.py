@@ -34,12 +34,12 @@ class LearnedThreshold(DecisionRule):
 
 
 class CardinalityThreshold(LearnedThreshold):
-    """Predict with one threshold for all labels, such that samples have on average as many labels as in training.
+    """Predict with a common threshold for all labels, with which samples have as many labels on average as in training.
 
     Parameters
     ----------
     noise_rate : float or "auto", default=0.0
-        Fraction of the training labels that were flipped by chance; the threshold is then that for correct labels.
+        Fraction of the training labels that were flipped at random; the threshold is then that for correct labels.
         "auto" estimates it, see :func:`~fuselearn.multilabel.label_noise.estimate_noise_rate`.
 
     Attributes
@@ -47,10 +47,14 @@ class CardinalityThreshold(LearnedThreshold):
     threshold_ : float
     noise_rate_ : float
 
+    See Also
+    --------
+    PerLabelThresholds : One threshold per label.
+
     References
     ----------
     Read, J., Pfahringer, B., Holmes, G., Frank, E. (2011). Classifier chains for multi-label classification. Machine
-    Learning 85(3), 333-359. There the threshold is chosen on the samples to predict.
+    Learning 85(3), 333-359. In the paper, the threshold is chosen on the samples to predict.
 
     Examples
     --------
@@ -67,17 +71,17 @@ class CardinalityThreshold(LearnedThreshold):
 
 
 class MicroF1Threshold(LearnedThreshold):
-    """Predict with one threshold for all labels: that with the best micro F1.
+    """Predict with a common threshold for all labels, the one with the best micro F1.
 
-    With calibrated probabilities, no other rule has a larger expected micro F1. The threshold is then half of that F1,
-    so mostly below 0.5.
+    With calibrated probabilities, no other rule has a larger expected micro F1. The threshold is then half of this F1,
+    so usually below 0.5.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     noise_rate : float or "auto", default=0.0
-        Fraction of the training labels that were flipped by chance; the threshold is then that for correct labels.
+        Fraction of the training labels that were flipped at random; the threshold is then that for correct labels.
         "auto" estimates it, see :func:`~fuselearn.multilabel.label_noise.estimate_noise_rate`.
 
     Attributes
@@ -85,6 +89,10 @@ class MicroF1Threshold(LearnedThreshold):
     threshold_ : float
         0.5 if no sample has a label.
     noise_rate_ : float
+
+    See Also
+    --------
+    MacroF1Thresholds : One threshold per label, for macro F1.
 
     References
     ----------
@@ -117,14 +125,14 @@ class LabelThresholds(DecisionRule):
 
 
 class PerLabelThresholds(LabelThresholds):
-    """Predict with one threshold per label: that with the best F1, shrunk toward a common one for rare labels.
+    """Predict with one threshold per label, the one with the best F1, shrunk toward a common one for rare labels.
 
-    With the threshold t* that has the best F1 on out-of-sample scores, n⁺ positive samples, the shrinkage c and the
-    common threshold t₀::
+    With t* the threshold with the best F1 on out-of-sample scores, n⁺ the number of positive samples, c the shrinkage
+    and t₀ the common threshold, the threshold of a label is ::
 
-        t = t₀ + (t* - t₀) · n⁺ / (n⁺ + c)
+        t = t₀ + (t* - t₀) · n⁺ / (n⁺ + c).
 
-    since the best of many thresholds on a few positive samples is mostly due to chance.
+    Without shrinkage, thresholds of rare labels overfit their few positive samples.
 
     Parameters
     ----------
@@ -132,11 +140,11 @@ class PerLabelThresholds(LabelThresholds):
         Number of positive samples at which a threshold is halfway between t₀ and t*; 0 means no shrinkage.
     towards : {"cardinality", "half"} or float, default="cardinality"
         The common threshold t₀: that of `CardinalityThreshold`, 0.5, or any other. The probability of a rare label
-        hardly ever reaches 0.5, so that shrinking toward 0.5 amounts to not predicting it.
+        seldom reaches 0.5, so with shrinkage toward 0.5 it is rarely predicted.
     min_positives : int, default=5
-        Labels with fewer positive samples have the threshold t₀. Without shrinkage, the threshold with the best F1 for
-        a label of one sample is just below the score of that sample, which may be the lowest one: some of many rare
-        labels are then predicted for all samples.
+        Labels with fewer positive samples have the threshold t₀. Otherwise, the best threshold for a label with a
+        single positive sample would be just below the score of this sample. If that score is low, the label would be
+        predicted for nearly all samples.
 
     Attributes
     ----------
@@ -177,26 +185,27 @@ class PerLabelThresholds(LabelThresholds):
 
 
 class MacroF1Thresholds(LabelThresholds):
-    """Predict with one threshold per label: that with the best expected F1, if the probabilities are calibrated.
+    """Predict with one threshold per label, the one with the best expected F1; needs calibrated probabilities.
 
     With the probabilities p_1 >= p_2 >= ... of the samples, the expected F1 of a label that is predicted for the first
-    k samples is nearly::
+    k samples is approximately ::
 
-        F1(k) = 2 (p_1 + ... + p_k) / (k + p_1 + ... + p_n)
+        F1(k) = 2 (p_1 + ... + p_k) / (k + p_1 + ... + p_n).
 
-    and the best k has the threshold t*. It does not depend on the few positive samples of a rare label, and so is less
-    random than the threshold with the best F1 on them. It is shrunk toward a common threshold t₀ like those of
-    `PerLabelThresholds`, t = t₀ + (t* - t₀) · n⁺ / (n⁺ + c), but by less.
+    The threshold t* corresponds to the best k. It does not depend on the few positive samples of a rare label, so its
+    variance is smaller than that of the threshold with the best F1 on them. Like the thresholds of
+    `PerLabelThresholds`, it is shrunk toward a common threshold t₀, t = t₀ + (t* - t₀) · n⁺ / (n⁺ + c), but with a
+    smaller c.
 
-    If labels were flipped by chance, both the probabilities and the numbers of positive samples are those of flipped
-    labels. The rule estimates the correct ones. n⁺ is then replaced by n⁺² / (n⁺ + v), with the variance v of the
-    number of flips, and t₀ is 0.5: a label that does not stand out from the flips is hardly ever predicted.
+    If labels were flipped at random, the rule corrects the probabilities and the numbers of positive samples for it.
+    n⁺ is then replaced by n⁺² / (n⁺ + v), with v the variance of the number of flipped labels, and t₀ is 0.5, so labels
+    that cannot be distinguished from flipped ones are rarely predicted.
 
-    With ``noise_rate="auto"`` and no flips found, some labels may still have been forgotten. The probability of a true
-    label is then p / c, with the fraction c of the true labels that are given
-    (:func:`~fuselearn.multilabel.label_noise.estimate_label_frequency`; 1 without evidence of forgotten labels), which
-    replaces p in F1(k). t₀ is the threshold with which samples have 1 / c times as many labels as in training, or that
-    with the best expected micro F1, whichever is lower.
+    If ``noise_rate="auto"`` and there is no evidence of flipped labels, some labels may still have been forgotten. With
+    c the estimated fraction of the true labels that are given
+    (:func:`~fuselearn.multilabel.label_noise.estimate_label_frequency`; 1 without evidence of forgotten labels), p is
+    replaced by p / c in F1(k). t₀ is the threshold with which samples have 1 / c times as many labels as in training,
+    or the threshold with the best expected micro F1, whichever is lower.
 
     .. versionadded:: 0.2
 
@@ -205,7 +214,7 @@ class MacroF1Thresholds(LabelThresholds):
     shrinkage : float, default=2.0
         The number c of positive samples at which a threshold is halfway between t₀ and t*; 0 means no shrinkage.
     noise_rate : float or "auto", default=0.0
-        Fraction of the training labels that were flipped by chance; the thresholds are then those for correct labels.
+        Fraction of the training labels that were flipped at random; the thresholds are then those for correct labels.
         "auto" estimates it, see :func:`~fuselearn.multilabel.label_noise.estimate_noise_rate`.
 
     Attributes

@@ -240,3 +240,8 @@ def order_by_content(columns: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
     array([2, 1, 0])
     """
     return np.array(sorted(range(len(columns)), key=[column.tobytes() for column in columns].__getitem__))
+
+
+def are_constant(columns: npt.NDArray[np.int8]) -> bool:
+    """Return whether all columns are constant."""
+    return columns.shape[1] == 0 or bool((columns == columns[:, :1]).all())

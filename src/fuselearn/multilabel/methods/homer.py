@@ -24,6 +24,7 @@ from fuselearn.multilabel.methods.hierarchy import (
     Clusters,
     Group,
     Matrix,
+    are_constant,
     count_co_occurrences,
     deal,
     describe_hierarchy,
@@ -174,11 +175,6 @@ def train_homer(
     return HOMERModel(hierarchy, blocks, settings, learner.n_samples)
 
 
-def are_constant(columns: npt.NDArray[np.int8]) -> bool:
-    """Return whether all columns are constant."""
-    return columns.shape[1] == 0 or bool((columns == columns[:, :1]).all())
-
-
 class HOMERModel(LabelModel):
     """A hierarchy of labels with a block of models at each node.
 
@@ -204,24 +200,14 @@ class HOMERModel(LabelModel):
         self.n_labels = sum(len(group) for group in hierarchy[0].groups)
 
     @classmethod
-    def pack(cls, models: Sequence[Any], coefficients: Weights) -> Callable[[Any], Scores] | None:
-        """Return a function for the weighted sum of the scores of HOMERs of SVMs, which is fast for few samples."""
-        blocks = [block for model in models for block in model.blocks]
-        if not PackedMachines.can_pack(blocks):
+    def pack(
+        cls, models: Sequence[Any], coefficients: Weights, output: str = "scores"
+    ) -> Callable[[Any], Scores] | None:
+        """Return a function for the weighted sum of an output of HOMERs of SVMs, which is fast for few samples."""
+        if not PackedMachines.can_pack([block for model in models for block in model.blocks]):
             return None
-        svms, first, paths = PackedMachines(blocks), 0, []
-        for model in models:
-            paths.append(model.list_paths(first))
-            first += model.n_models
-        depth = max(len(path) for own in paths for path in own)
-        # Shorter paths are padded with the index of an additional column of ones.
-        table = np.array([[[*path, *[first] * (depth - len(path))] for path in own] for own in paths])
-
-        def score(rows: Any) -> Scores:
-            scores = np.column_stack([svms.scores(rows), np.ones(rows.n_rows)])
-            return np.einsum("h,nhl->nl", coefficients, scores[:, table].prod(axis=-1))
-
-        return score
+        packed = PackedHOMERs(models, coefficients)
+        return packed.scores if output == "scores" else packed.decisions
 
     def list_paths(self, first: int) -> list[list[int]]:
         """Return the indices of the models on the path to each label, counted from ``first``."""
@@ -236,6 +222,11 @@ class HOMERModel(LabelModel):
                 else:
                     reached[child] = path
         return paths
+
+    def list_parts(self) -> list[tuple[int, bool]]:
+        """Return the number of models of each block, and whether it is that of a node."""
+        parts = [(len(node.groups), True) for node in self.hierarchy]
+        return parts if self.labeled is None else [*parts, (1, False)]
 
     @property
     def labeled(self) -> LabelModel | None:
@@ -295,6 +286,48 @@ class HOMERModel(LabelModel):
 
     def _list_samples(self, X: Any, only: Indices | None) -> Indices:
         return np.arange(self.n_samples if X is None else X.shape[0]) if only is None else only
+
+
+class PackedHOMERs:
+    """The SVMs of several HOMERs as matrices, and the paths to their labels: fast for few samples.
+
+    Parameters
+    ----------
+    models : list of HOMERModel
+        Of blocks that can be packed.
+    coefficients : array of shape (n_models,)
+    """
+
+    def __init__(self, models: Sequence[Any], coefficients: Weights) -> None:
+        self.coefficients = coefficients
+        self.svms = PackedMachines([block for model in models for block in model.blocks])
+        ends = np.cumsum([model.n_models for model in models]).tolist()
+        paths = [model.list_paths(end - model.n_models) for model, end in zip(models, ends, strict=True)]
+        self.lengths = np.array([[len(path) for path in own] for own in paths])
+        # Shorter paths are padded with the index of an additional column.
+        depth = self.lengths.max()
+        self.paths = np.array([[[*path, *[ends[-1]] * (depth - len(path))] for path in own] for own in paths])
+        sizes, are_nodes = zip(*(part for model in models for part in model.list_parts()), strict=True)
+        self.sizes, self.are_nodes = np.array(sizes), np.array(are_nodes)
+
+    def scores(self, rows: Any) -> Scores:
+        """Return the weighted sum of the models' scores."""
+        probabilities = np.column_stack([self.svms.scores(rows), np.ones(rows.n_rows)])
+        return np.einsum("h,nhl->nl", self.coefficients, probabilities[:, self.paths].prod(axis=-1))
+
+    def decisions(self, rows: Any) -> Scores:
+        """Return the weighted sum of the models' decision scores."""
+        probabilities = self.svms.scores(rows)
+        descends = np.column_stack([probabilities > 0.5, np.ones(rows.n_rows, dtype=np.bool_)])
+        starts = np.cumsum(self.sizes) - self.sizes
+        largest = np.repeat(np.maximum.reduceat(probabilities, starts, axis=1), self.sizes, axis=1)
+        numbers = np.where(probabilities == largest, np.arange(len(largest[0])), len(largest[0]))
+        most_probable = np.minimum.reduceat(numbers, starts, axis=1)[:, self.are_nodes]
+        np.put_along_axis(descends, most_probable, True, axis=1)
+        n_reached = np.logical_and.accumulate(descends[:, self.paths], axis=-1).sum(axis=-1)
+        last = np.take_along_axis(self.paths[None], np.minimum(n_reached, self.lengths - 1)[..., None], axis=-1)
+        chosen = np.take_along_axis(probabilities, last.reshape(rows.n_rows, -1), axis=1).reshape(last.shape[:-1])
+        return np.einsum("h,nhl->nl", self.coefficients, chosen)
 
 
 class HOMERClassifier(MultilabelBase):
