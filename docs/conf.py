@@ -125,9 +125,9 @@ def prepare_source(app, docname, source):
         for name, original in ROOT_PAGES.items():
             source[0] = source[0].replace(f"]({original}", f"]({name}.md")
     # Numbers of one cell of a table stay on one line.
-    nbsp = "\N{NO-BREAK SPACE}"
+    gap = re.compile(r"(?<=[\d*]) (?=[/:±] [\d*]|\([\d*−+])|(?<=[\d*] [/:±]) (?=[\d*])")
     rows = re.compile(r"^\|.*$", re.MULTILINE)
-    source[0] = rows.sub(lambda row: re.sub(r"(?<=[\d*]) ([/:±]) (?=[\d*])", rf"{nbsp}\1{nbsp}", row[0]), source[0])
+    source[0] = rows.sub(lambda row: gap.sub("\N{NO-BREAK SPACE}", row[0]), source[0])
 
 
 def resolve_short_names(app, env, node, contnode):
