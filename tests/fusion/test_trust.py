@@ -107,6 +107,13 @@ class TestNoise:
         for unit in (1.0, 0.01):
             assert_allclose(separate_noise(self.correct[:50], self.labels[:50], used * unit), alone)
 
+    def test_even_probabilities_leave_the_prior_ones(self):
+        """All labels are correct with a probability of 0.1, or a fraction of up to 0.95 of them was drawn at random."""
+        noise = separate_noise(np.full((6, 2), 0.5), np.array([0, 1] * 3))
+        mean = 0.1 + 0.9 * np.mean(1 / (1 - np.linspace(0, 0.95, 25)))
+        assert noise.rate == pytest.approx((1 - 1 / mean) / 2)
+        assert noise.exponent == 1.0
+
     def test_an_estimate_from_few_samples_is_less_certain(self):
         """Every fifth label is wrong."""
         wrong = (self.labels + (np.arange(20_000) % 5 == 0)) % 4
