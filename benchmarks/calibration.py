@@ -10,7 +10,7 @@ left out):
 and before them, as "raw", the same of what ``predict_proba`` does not give: the scores by which HOMERs decide, which
 the R package utiml takes for probabilities (but for llog, where samples without labels have a model of their own here),
 and the probabilities of a label powerset's machines divided by their sum. The lines "by sample" keep all drawn copies
-of a sample in one fold of Platt's cross-validation.
+of a sample in one fold of Platt's cross-validation; "two folds" calibrates on two instead of five.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sklearn.metrics import f1_score
 
 from benchmarks.tables import load_labels
 from benchmarks.timing import pick
-from fuselearn import datasets
+from fuselearn import SVMClassifier, datasets
 from fuselearn.learners.svm import SVMLearner
 from fuselearn.multilabel import (
     EnsembleHOMERClassifier,
@@ -35,6 +35,7 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
     LabelPowersetClassifier,
 )
+from fuselearn.multilabel.methods.kfhe_homer import DEFAULT_VARIED
 
 DATASETS = {"flags_ml": 5, "birds": 5, "emotions": 5, "genbase": 2, "medical": 2, "llog": 1, "scene": 1, "yeast": 1}
 N_MEMBERS = pick(20, 2)
@@ -63,6 +64,7 @@ class EnsembleBySample(EnsembleHOMERClassifier):
 MODELS = {
     "HOMER": HOMERClassifier(),
     "KFHE-HOMER": KFHEHOMERClassifier(n_estimators=N_MEMBERS),
+    "KFHE-HOMER, two folds": KFHEHOMERClassifier(SVMClassifier(cv=2), N_MEMBERS, varied=DEFAULT_VARIED),
     "E-HOMER": EnsembleHOMERClassifier(n_estimators=N_MEMBERS),
     "E-HOMER, by sample": EnsembleBySample(n_estimators=N_MEMBERS),
     "label powerset": LabelPowersetClassifier(),

@@ -39,7 +39,7 @@ class SVMClassifier(ClassifierBase):
         How probabilities are computed: by Platt's method on cross-validated decision values, as 1 / (1 + exp(-2 f)), or
         as 0 and 1. Only "platt" needs additional fits, one for each of ``cv`` folds.
     cv : int, default=5
-        Number of folds of Platt's method. Two folds take about half the time and suffice for members of an ensemble.
+        Number of folds of Platt's method. Two folds are faster and suffice for members of an ensemble.
     scaling : {"standard", "minmax"} or None, default="standard"
         Whether features are divided by their standard deviation, by their range, or not scaled.
     impute : bool, default=False
