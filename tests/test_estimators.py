@@ -47,6 +47,7 @@ pytestmark = [
     pytest.mark.usefixtures("threads"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:n_clusters", "ignore:labelset_size", "ignore:Some inputs do not have OOB"),
+    pytest.mark.filterwarnings("ignore:Members .* missing values imputed"),
 ]
 
 
