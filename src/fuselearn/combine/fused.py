@@ -87,8 +87,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     held-out samples with nearly certain predictions.
 
     When to use: as the default for multi-class data with up to some 100,000 samples, in particular with wrong labels.
-    When not to use: if training or prediction must take milliseconds, or a single small model is required. Then use
-    :class:`~fuselearn.KFHEClassifier` or :class:`~fuselearn.ForestClassifier`.
+    When not to use: if training or prediction must take milliseconds, use :class:`~fuselearn.KFHEClassifier` or
+    :class:`~fuselearn.ForestClassifier`; for a tuned booster on a larger table, use
+    :class:`~fuselearn.CleanedClassifier`.
 
     .. versionadded:: 0.2
 

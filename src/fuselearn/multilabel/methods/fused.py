@@ -256,9 +256,9 @@ class FusedMultilabelClassifier(MultilabelBase):
     If training labels were flipped at random, thresholds fitted to them would predict rare labels far too often. The
     rules estimate the fraction of flipped labels from held-out probabilities and correct for it (``noise_rate_``).
 
-    When to use: as the default for multi-label data, in particular if labels are rare or noisy. When not to use: if
-    training or prediction must be fast, or a single small model is required. Then use :class:`PCTForestClassifier` with
-    a decision rule, or :class:`HOMERClassifier`.
+    When to use: for a good result in any metric without tuning, with up to some thousand samples, in particular if
+    labels are rare or noisy. When not to use: if training or prediction must be fast, use :class:`PCTForestClassifier`
+    with a decision rule, or :class:`HOMERClassifier`.
 
     .. versionadded:: 0.2
 

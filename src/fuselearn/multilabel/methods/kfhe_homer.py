@@ -309,8 +309,8 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     HOMERs, the trained ensemble is a weighted sum of them, with ``estimator_weights_``. ``predict`` thresholds the
     weighted sum of the scores at 0.5; ``predict_proba`` is the weighted sum of the probabilities.
 
-    When to use: for the method of the paper, on up to some 10,000 samples with related labels. When not to use: for a
-    higher F1 or wrong labels, use :class:`FusedMultilabelClassifier`; for many samples or fast training,
+    When to use: for the method of the paper, with up to some thousand samples. When not to use: for a higher F1 or
+    wrong labels, use :class:`FusedMultilabelClassifier`; for many samples or fast training,
     :class:`PCTForestClassifier`.
 
     Parameters
