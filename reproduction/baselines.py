@@ -26,11 +26,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from fuselearn import (
     BaggedClassifier,
-    CARTClassifier,
     EnsembleSelection,
     ForestClassifier,
     KFHEClassifier,
-    SAMMEClassifier,
     SVMClassifier,
 )
 
@@ -229,27 +227,20 @@ class GreedySelectionClassifier(WrappedClassifier):
     def _fitted(self, X: pd.DataFrame, codes: Codes) -> Any:
         seed = int(np.random.default_rng(self.random_state).integers(2**31))
         members = fused_members(self.n_estimators, seed)
-        if X.isna().any(axis=None):
-            members = [member for member in members if not isinstance(member[1], SVMClassifier)]
         return EnsembleSelection(members, n_rounds=self.n_rounds, random_state=seed).fit(X, codes)
 
 
 def fused_members(n_estimators: int, seed: int) -> list[tuple[str, Any]]:
     """Return the members of a `FusedClassifier` without ``estimators``."""
     size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
-    deep = CARTClassifier(min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=None, max_features="sqrt")
-    return [
-        ("kfhe", KFHEClassifier(**size)),
-        ("kfhe_sqrt", KFHEClassifier(deep, **size)),
-        ("samme", SAMMEClassifier(**size)),
-        ("bagging", BaggedClassifier(**size)),
-        ("forest", ForestClassifier(**size)),
-        ("forest_leaf3", ForestClassifier(min_samples_leaf=3, **size)),
-        ("extra_trees", ForestClassifier(splitter="random", **size)),
-        ("extra_trees_leaf3", ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
-        ("svm", SVMClassifier(random_state=seed)),
-        ("svm_linear", SVMClassifier(kernel="linear", random_state=seed)),
-    ]
+    members: list[tuple[str, Any]] = [("kfhe", KFHEClassifier(**size)), ("bagging", BaggedClassifier(**size))]
+    for name, splitter in (("forest", "best"), ("extra_trees", "random")):
+        for leaf in (1, 3, 8):
+            forest = ForestClassifier(splitter=splitter, min_samples_leaf=leaf, **size)
+            members.append((f"{name}_leaf{leaf}", forest))
+    for name, kernel in (("svm", "rbf"), ("svm_linear", "linear")):
+        members.append((name, SVMClassifier(kernel=kernel, impute=True, random_state=seed)))
+    return members
 
 
 def one_hot(model: BaseEstimator) -> Pipeline:
