@@ -249,7 +249,7 @@ class FusedMultilabelClassifier(MultilabelBase):
                   (``ExpectedF1(empty=0.0, noise_rate="auto")``)
     "hamming"     0.5, since the probabilities are calibrated
     "subset"      the most probable label set of training, from the probabilities and from forests whose classes are the
-                  sets; ``KnownSets`` if no set is repeated, or sets times samples exceed 16 million
+                  sets; ``KnownSets`` if no set is repeated, or sets times samples exceed 8 million
     "ranking"     ``CardinalityThreshold``; only the ranking of the probabilities is optimized
     ============  =====================================================================================
 

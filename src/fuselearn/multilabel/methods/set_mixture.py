@@ -16,7 +16,7 @@ from fuselearn.multilabel.decisions.base import DecisionRule, Decisions, Scores
 from fuselearn.multilabel.decisions.sets import LEAST_PROBABILITY, N_CELLS
 
 # Maximum number of samples times label sets; the forests would need too much memory for more.
-MOST_CELLS = 2**24
+MOST_CELLS = 2**23
 START = np.array([0.5, 0.5, 0.0, 0.0])
 PENALTY = 5.0
 FOREST_FRACTION = 0.9
