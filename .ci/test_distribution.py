@@ -9,6 +9,7 @@ for all versions from Python 3.12 on is built, too, and is tested with each of t
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -75,8 +76,7 @@ def test(distribution: Path, python: str) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder).resolve()
-        with tarfile.open(sources) as archive:
-            archive.extractall(place / "unpacked", filter="data")
+        shutil.unpack_archive(sources, place / "unpacked")
         (root,) = (place / "unpacked").iterdir()
         (root / "src").rename(place / "out-of-the-way")
         call(python, "-m", "venv", str(place / "environment"))
