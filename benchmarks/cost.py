@@ -72,7 +72,7 @@ def main(path: str = "") -> None:
             seconds, megabytes = measure(method, size)
             name = method.partition(":")[2].removesuffix("()")
             shown = " x ".join(f"{number:,}" for number in size)
-            rows.append((name, shown, f"{seconds:.2g}", f"{max(1, round(megabytes)):,}"))
+            rows.append((name, shown, f"{float(f'{seconds:.2g}'):g}", f"{max(1, round(megabytes)):,}"))
             print("  {:<28} {:<18} {:>8} s {:>8} MB".format(*rows[-1]), flush=True)
     if path:
         columns = ["method", "samples x features (x labels)", "processor seconds", "memory in MB"]
