@@ -18,7 +18,8 @@ from sklearn.pipeline import make_pipeline
 import fuselearn
 from fuselearn import CARTClassifier
 from fuselearn.datasets import DatasetError, TableCleaner
-from fuselearn.datasets.cleaning import DATE_FORMATS, SparseColumns, parse_dates, recognize
+from fuselearn.datasets.cleaning import SparseColumns
+from fuselearn.datasets.columns import DATE_FORMATS, parse_dates, recognize
 from fuselearn.multilabel import BinaryRelevanceClassifier
 
 RNG = np.random.default_rng(0)

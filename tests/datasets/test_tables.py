@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuselearn.datasets import Dataset, DatasetError, read_table
-from fuselearn.datasets.cleaning import tidy_features
+from fuselearn.datasets.columns import tidy_features
 from fuselearn.datasets.files import TableStream, TextFormat
 from fuselearn.datasets.tables import class_names, code_labels, doubt_classes
 

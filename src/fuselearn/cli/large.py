@@ -18,7 +18,7 @@ from pyarrow.parquet import ParquetFile, read_metadata
 from fuselearn._progress import fitting
 from fuselearn.cli import tables
 from fuselearn.datasets import Dataset, TableCleaner
-from fuselearn.datasets.cleaning import convert
+from fuselearn.datasets.columns import convert
 from fuselearn.datasets.dataset import require_columns
 from fuselearn.datasets.files import TextFormat, open_table
 from fuselearn.datasets.tables import class_names

@@ -17,7 +17,7 @@ from fuselearn.cli.guarding import leave
 
 if TYPE_CHECKING:
     from fuselearn.datasets import Dataset, TableCleaner
-    from fuselearn.datasets.cleaning import Column
+    from fuselearn.datasets.columns import Column
     from fuselearn.datasets.files import TextFormat
 
 TableFile = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")]

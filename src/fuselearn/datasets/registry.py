@@ -27,7 +27,7 @@ from typing import Any
 import pandas as pd
 from sklearn import datasets
 
-from fuselearn.datasets.cleaning import tidy_features
+from fuselearn.datasets.columns import tidy_features
 from fuselearn.datasets.dataset import DatasetError
 from fuselearn.datasets.tables import CLASS_COLUMN, class_names, code_labels
 

@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from fuselearn.datasets.arff import ArffTable, meka_label_count, read_mulan_labels
-from fuselearn.datasets.cleaning import LABEL_PREFIX, TableCleaner, tidy_features, warn_of_labels
+from fuselearn.datasets.cleaning import LABEL_PREFIX, TableCleaner, warn_of_labels
+from fuselearn.datasets.columns import tidy_features
 from fuselearn.datasets.dataset import Dataset, DatasetError, name_columns, require_columns
 from fuselearn.datasets.files import MISSING, FrameTable, TextFormat, read_whole
 

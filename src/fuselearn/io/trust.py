@@ -26,7 +26,7 @@ SPARSE_FORMS = ("bsr", "coo", "csc", "csr", "dia")
 PARTS = frozenset(
     {
         *(f"scipy.sparse._{form}.{form}_{kind}" for form in SPARSE_FORMS for kind in ("array", "matrix")),
-        "fuselearn.datasets.cleaning.Column",
+        "fuselearn.datasets.columns.Column",
         "fuselearn.datasets.cleaning.SparseColumns",
         "fuselearn.datasets.cleaning.TableCleaner",
         "fuselearn.diagnosis.cleaned.CleanedClassifier",
