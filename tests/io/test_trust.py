@@ -21,7 +21,7 @@ def test_what_a_model_is_made_of_is_trusted():
     for name in [
         "fuselearn.ensembles.kfhe.KFHEClassifier",
         "fuselearn.learners.table.TableCoder",
-        "fuselearn.multilabel.decisions.KnownSets",  # where it was before the module became a package
+        "fuselearn.multilabel.decisions.sets.KnownSets",
         "fuselearn.fusion.problem.WeightedSum",
         "sklearn.pipeline.Pipeline",
         "sklearn.calibration._SigmoidCalibration",

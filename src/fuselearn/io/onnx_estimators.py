@@ -237,12 +237,12 @@ def _(rule: rules.KnownSets, graph: Graph, estimator: MultilabelBase, scores: st
 def add_mixture(rule: SetMixture, graph: Graph, matrix: str, scores: str) -> str:
     """Add the rule that also uses forests whose classes are label sets."""
     add, q = graph.add, rule.frequencies_
-    of_label, of_forests, of_frequency, *of_score_forests = rule.coef_.tolist()
+    of_label, of_forests, of_frequency, of_score_forests = rule.coef_.tolist()
     odds = add_log_odds(graph, scores, SET_BOUND)
     total = add(
         "Add", add("Mul", add("MatMul", odds, rule.sets_.T.astype(np.float64)), of_label), of_frequency * np.log(q)
     )
-    terms = [(rule.forests_, matrix, of_forests), *((rule.score_forests_, odds, d) for d in of_score_forests)]
+    terms = ((rule.forests_, matrix, of_forests), (rule.score_forests_, odds, of_score_forests))
     for forests, features, coefficient in terms:
         known = add("Div", add("Add", *(add_scores(forest, graph, features) for forest in forests)), 2.0)
         mixed = add("Log", add("Add", add("Mul", known, FOREST_FRACTION), (1.0 - FOREST_FRACTION) * q))

@@ -141,9 +141,7 @@ def find_class(name: str) -> type | None:
             return None
     else:
         return None
-    # A module may have become a package since the file was written.
-    is_own = isinstance(found, type) and f"{found.__module__}.".startswith(f"{module_name}.")
-    return found if is_own else None
+    return found if isinstance(found, type) and found.__module__ == module_name else None
 
 
 def _import_own(module_name: str) -> ModuleType | None:

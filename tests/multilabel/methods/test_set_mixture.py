@@ -1,7 +1,5 @@
 """Label sets by fused probabilities and forests: the formula, what forests add, and when there are none."""
 
-import copy
-
 import numpy as np
 import pytest
 from scipy.special import log_softmax
@@ -42,14 +40,6 @@ def test_forests_of_the_scores_add_what_the_sum_of_log_odds_misses():
     Y = np.column_stack([first, ~first]).astype(np.int8)
     rule = SetMixture(20, random_state=0).fit_samples(X[:200], scores[:200], Y[:200], np.ones(200))
     assert (rule.decide(scores[200:], X[200:]) == Y[200:]).all()
-
-
-def test_rules_of_0_3_0_have_no_forests_of_the_scores(rule):
-    X, scores, _ = exclusive(50, seed=2)
-    old, other = copy.copy(rule), copy.copy(rule)
-    del old.score_forests_
-    old.coef_, other.coef_ = rule.coef_[:3], np.append(rule.coef_[:3], 0.0)
-    np.testing.assert_array_equal(old.decide(scores, X), other.decide(scores, X))
 
 
 def test_without_forests_it_decides_as_known_sets():

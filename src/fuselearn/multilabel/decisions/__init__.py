@@ -22,7 +22,7 @@ fitted to out-of-bag or out-of-fold probabilities, because on its own training s
 any threshold.
 """
 
-from fuselearn.multilabel.decisions.base import DecisionRule, FixedThreshold, OwnDecision  # noqa: F401 (model files of 0.3.0)
+from fuselearn.multilabel.decisions.base import DecisionRule
 from fuselearn.multilabel.decisions.rules import AtLeastOne
 from fuselearn.multilabel.decisions.sets import ExpectedF1, KnownSets
 from fuselearn.multilabel.decisions.thresholds import (

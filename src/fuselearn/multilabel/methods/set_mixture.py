@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -63,7 +63,7 @@ class SetMixture(DecisionRule):
     frequencies_: Scores
     coef_: Scores
     forests_: list[ForestClassifier]
-    score_forests_: Sequence[ForestClassifier] = ()  # of models of 0.3.0, whose coef_ lacks d
+    score_forests_: list[ForestClassifier]
     _learns = True
 
     def __init__(self, n_estimators: int = 100, *, random_state: int | None = None, n_jobs: int | None = None) -> None:
@@ -118,7 +118,6 @@ class SetMixture(DecisionRule):
             found = [
                 np.mean([forest.predict_proba(table) for forest in forests], axis=0)
                 for forests, table in ((self.forests_, take_rows(X, part)), (self.score_forests_, odds))
-                if forests
             ]
             chosen.append(np.tensordot(self.coef_, self._features(odds, found, self.frequencies_), 1).argmax(axis=1))
         return self.sets_[np.concatenate(chosen)]
@@ -134,8 +133,8 @@ class SetMixture(DecisionRule):
 
     def _features(self, odds: Scores, found: list[Scores], q: Scores) -> Scores:
         """Return the terms for each sample and set, given P(S | x), P(S | z) and the frequencies ``q`` of the sets."""
-        mixed, *others = (np.log(FOREST_FRACTION * known + (1 - FOREST_FRACTION) * q) for known in found)
-        return np.stack(np.broadcast_arrays(odds @ self.sets_.T, mixed, np.log(q), *others))
+        of_features, of_scores = (np.log(FOREST_FRACTION * known + (1 - FOREST_FRACTION) * q) for known in found)
+        return np.stack(np.broadcast_arrays(odds @ self.sets_.T, of_features, np.log(q), of_scores))
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         raise ValueError("This rule also needs the features of the samples; call predict of the classifier.")
