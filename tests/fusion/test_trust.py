@@ -81,7 +81,7 @@ def test_an_interval_of_few_samples_is_wider():
 
 
 class TestNoise:
-    """Labels of four classes that follow known probabilities, and a share of them drawn at random instead."""
+    """Labels of four classes that follow known probabilities, and a fraction of them drawn at random instead."""
 
     rng = np.random.default_rng(0)
     correct = rng.dirichlet([0.3] * 4, 20_000)
@@ -92,12 +92,12 @@ class TestNoise:
         assert noise.exponent == 1.0
         assert noise.least <= noise.rate < 0.01
 
-    @pytest.mark.parametrize("share", [0.1, 0.4])
-    def test_it_finds_the_share_of_wrong_labels(self, share):
+    @pytest.mark.parametrize("fraction", [0.1, 0.4])
+    def test_it_finds_the_fraction_of_wrong_labels(self, fraction):
         rng = np.random.default_rng(1)
-        noisy = np.where(rng.random(20_000) < share, rng.integers(4, size=20_000), self.labels)
+        noisy = np.where(rng.random(20_000) < fraction, rng.integers(4, size=20_000), self.labels)
         noise = separate_noise(sharpen(self.correct, 0.5), noisy)
-        assert noise.rate == pytest.approx(share * 3 / 4, abs=0.02)
+        assert noise.rate == pytest.approx(fraction * 3 / 4, abs=0.02)
         assert noise.exponent == pytest.approx(2.0, abs=0.1)
         assert 0.7 * noise.rate < noise.least < noise.rate
 

@@ -46,7 +46,8 @@ def written(folder, name, summary, costs):
 
 
 def test_ranks_by_hand():
-    run = RobustRun({"uniform": summary_of(), "pair": summary_of((0.2,), ahead=0.005)})
+    later = summary_of((0.2,), ahead=0.005).assign(fit_seconds=3.0)  # run at another time
+    run = RobustRun({"uniform": summary_of(), "pair": later})
     assert [plain(str(condition)) for condition in run.conditions] == ["0 %", "uniform 20 %", "pair 20 %"]
     assert run.ranks.loc["Fused"].tolist() == [1, 1, 2]
     assert run.ranks.loc["KFHE"].tolist() == [2, 2, 1]
